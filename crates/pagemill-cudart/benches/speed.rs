@@ -4,7 +4,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use pagemill_cudart::{Launch, Runtime, Setting, StreamId};
-use pagemill_sim::{Arg, Gpu, Options};
+use pagemill_sim::{Arg, Host, Options};
 use pagemill_testkit::bench::rate;
 
 const ELEMENTS: u32 = 1 << 22;
@@ -64,16 +64,17 @@ fn through_the_runtime(instructions: u64) -> impl FnMut() -> u64 {
 
 fn direct() -> impl FnMut() -> u64 {
     let Setting { machine, mode, .. } = setting();
-    let mut gpu = Gpu::new(&machine, mode, Options::default()).expect("the machine is sound");
-    let module = gpu
+    let mut host = Host::new(&machine, mode, Options::default()).expect("the machine is sound");
+    let module = host
+        .gpu
         .load_module("vector-add.ptx", ptx())
         .expect("the kernel loads");
     let vectors = ["a", "b", "c"]
-        .map(|name| Arg::Buffer(gpu.alloc(name, 4 * u64::from(ELEMENTS)).expect("it fits")));
+        .map(|name| Arg::Buffer(host.alloc(name, 4 * u64::from(ELEMENTS)).expect("it fits")));
     let args = [vectors[0], vectors[1], vectors[2], Arg::U32(ELEMENTS)];
     move || {
         let grid = [ELEMENTS / THREADS, 1, 1];
-        let launch = gpu.launch(module, "vector_add", grid, [THREADS, 1, 1], 0, &args);
+        let launch = host.launch(module, "vector_add", grid, [THREADS, 1, 1], 0, &args);
         launch.expect("it runs").stats.execution.thread_instructions
     }
 }

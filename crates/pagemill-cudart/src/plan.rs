@@ -1,6 +1,6 @@
 //! Hints for a program that does not give them itself, and where in the program allocations and launches are.
 //!
-//! `pagemill advise` writes a plan beside the scenario; a program that finds one notes the call stack of each managed allocation
+//! `pagemill advise program` writes a plan beside the scenario; a program that finds one notes the call stack of each managed allocation
 //! and of each launch, and the hints of the plan are given as if the program had called `cudaMemAdvise` right after the
 //! allocation, or `cudaMemPrefetchAsync` right before the launch. A placement of all memory, which the transfer mode asks for, is
 //! made of the same calls, for each allocation without hints of its own.

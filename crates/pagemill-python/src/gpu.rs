@@ -28,7 +28,7 @@ pub struct Gpu {
 }
 
 struct Running {
-    gpu: sim::Gpu,
+    host: sim::Host,
     /// Texts that were loaded.
     modules: Vec<(String, ModuleId)>,
 }
@@ -38,14 +38,14 @@ impl Running {
         if let Some((_, module)) = self.modules.iter().find(|(known, _)| known == text) {
             return Ok(*module);
         }
-        let module = self.gpu.load_module(name, text).map_err(refused)?;
+        let module = self.host.gpu.load_module(name, text).map_err(refused)?;
         self.modules.push((text.to_owned(), module));
         Ok(module)
     }
 
     fn buffer(&self, address: u64) -> PyResult<Buffer> {
         let address = VirtAddr(address);
-        let bytes = self.gpu.allocation_bytes(address).ok_or_else(|| {
+        let bytes = self.host.gpu.allocation_bytes(address).ok_or_else(|| {
             PyValueError::new_err(format!("nothing is allocated at {:#x}", address.0))
         })?;
         Ok(Buffer { address, bytes })
@@ -74,13 +74,13 @@ impl Gpu {
             limits: point.limits,
             ..Options::default()
         };
-        let mut gpu = sim::Gpu::new(&point.machine.spec, point.transfer.simulated(), options)
+        let mut host = sim::Host::new(&point.machine.spec, point.transfer.simulated(), options)
             .map_err(|error| error::InputError::new_err(error.to_string()))?;
         let stop = policies.stop();
-        gpu.stop_when(Arc::clone(&stop));
+        host.gpu.stop_when(Arc::clone(&stop));
         let built = Self {
             running: Arc::new(Mutex::new(Some(Running {
-                gpu,
+                host,
                 modules: Vec::new(),
             }))),
             scenario,
@@ -93,14 +93,14 @@ impl Gpu {
 
     /// Allocates managed memory and gives its address.
     fn alloc(&self, name: &str, bytes: u64) -> PyResult<u64> {
-        self.with(|running| Ok(running.gpu.alloc(name, bytes).map_err(refused)?.address.0))
+        self.with(|running| Ok(running.host.alloc(name, bytes).map_err(refused)?.address.0))
     }
 
     /// The CPU writes the whole buffer at `address`.
     fn write(&self, address: u64, bytes: &[u8]) -> PyResult<()> {
         self.with(|running| {
             let buffer = running.buffer(address)?;
-            let place = running.gpu.host_bytes_mut(buffer);
+            let place = running.host.gpu.host_bytes_mut(buffer);
             if place.len() != bytes.len() {
                 return Err(PyValueError::new_err(format!(
                     "{} bytes do not fit an array of {} bytes",
@@ -110,7 +110,7 @@ impl Gpu {
             }
             place.copy_from_slice(bytes);
             running
-                .gpu
+                .host
                 .copy_to_gpu(buffer, 0..buffer.bytes)
                 .map_err(refused)
         })
@@ -121,16 +121,16 @@ impl Gpu {
         self.with(|running| {
             let buffer = running.buffer(address)?;
             running
-                .gpu
+                .host
                 .copy_from_gpu(buffer, 0..buffer.bytes)
                 .map_err(refused)?;
-            Ok(PyByteArray::new(py, running.gpu.host_bytes(buffer)))
+            Ok(PyByteArray::new(py, running.host.gpu.host_bytes(buffer)))
         })
     }
 
     /// Frees the buffer at `address`.
     fn free(&self, address: u64) -> PyResult<()> {
-        self.with(|running| running.gpu.free(VirtAddr(address)).map_err(refused))
+        self.with(|running| running.host.free(VirtAddr(address)).map_err(refused))
     }
 
     /// Runs a kernel to its end.
@@ -151,7 +151,7 @@ impl Gpu {
     ) -> PyResult<Bound<'py, PyDict>> {
         let (module, packed) = self.with(|running| {
             let module = running.module(source_name, text)?;
-            let known = running.gpu.kernel(module, &kernel).map_err(refused)?;
+            let known = running.host.gpu.kernel(module, &kernel).map_err(refused)?;
             let packed = pack(&kernel, &known.params, known.param_bytes, &arguments)?;
             Ok((module, packed))
         })?;
@@ -165,8 +165,8 @@ impl Gpu {
         };
         let work = move || {
             let mut running = locked(&running);
-            let gpu = running.as_mut().map(|running| &mut running.gpu);
-            gpu.map(|gpu| gpu.launch_packed(module, &kernel, &shape, &packed))
+            let host = running.as_mut().map(|running| &mut running.host);
+            host.map(|host| host.launch_packed(module, &kernel, &shape, &packed))
         };
         let launched = interrupt::run(py, &self.stop, work, |_| Ok(()));
         self.policies.raise()?;
@@ -187,13 +187,13 @@ impl Gpu {
 
     /// What kernels printed since the last call.
     fn output(&self) -> PyResult<String> {
-        self.with(|running| Ok(running.gpu.take_output()))
+        self.with(|running| Ok(running.host.gpu.take_output()))
     }
 
     /// Ends the run: a row for all of it, and one for each kernel.
     fn finish(&self) -> PyResult<ResultSet> {
         let running = locked(&self.running).take().ok_or_else(ended)?;
-        let report = running.gpu.finish();
+        let report = running.host.finish();
         let point = &self.scenario.points[0];
         let rows = pagemill_run::rows_of_program(point, "python", &report);
         Ok(loaded::results_of_rows(&self.scenario, rows))

@@ -4,7 +4,7 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_sim::gpu::{
-    AccessKind, Gpu, GpuMachine, GridShape, Options, Step, StepEnd, SyntheticGrid, TransferMode,
+    AccessKind, GpuMachine, GridShape, Host, Options, Step, StepEnd, SyntheticGrid, TransferMode,
     WarpPlace,
 };
 use pagemill_types::PageSize;
@@ -32,8 +32,8 @@ fn modes(name: &str) -> TransferMode {
 
 /// Warps that load, wait, and load again; `address` says where lane `lane` of load `index` of a warp goes.
 fn run(mode: &str, bytes: u64, address: impl Fn(u64, u64, u64) -> u64) {
-    let mut gpu = Gpu::new(&GpuMachine::gtx480(), modes(mode), Options::default()).unwrap();
-    let buffer = gpu.alloc("data", bytes).unwrap();
+    let mut host = Host::new(&GpuMachine::gtx480(), modes(mode), Options::default()).unwrap();
+    let buffer = host.alloc("data", bytes).unwrap();
     let base = buffer.address.0;
     let program = |place: WarpPlace, step: &mut Step| {
         let warp = place.block * u64::from(WARPS) + u64::from(place.warp);
@@ -64,9 +64,9 @@ fn run(mode: &str, bytes: u64, address: impl Fn(u64, u64, u64) -> u64) {
         shared_bytes_per_block: 0,
         cluster_blocks: 1,
     };
-    gpu.launch_grid("bench", &mut SyntheticGrid::new(shape, program))
+    host.launch_grid("bench", &mut SyntheticGrid::new(shape, program))
         .unwrap();
-    divan::black_box(gpu.finish());
+    divan::black_box(host.finish());
 }
 
 const MODES: [&str; 3] = ["programmer-copy", "whole-page", "multi-range"];

@@ -1,13 +1,17 @@
 //! Host time of simulated reads beyond the memory of a GPU.
 
+#[path = "../tests/common/mod.rs"]
+mod common;
+
 use std::hint::black_box;
 
+use common::patterns;
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant};
 use pagemill_sim::uvm::{self, UvmMachine, UvmPoint};
-use pagemill_testkit::bench::rate;
+use pagemill_testkit::bench::{cost, rate};
 use pagemill_types::PageSize;
 
 const MIB: u64 = 1 << 20;
@@ -58,5 +62,18 @@ fn main() {
             let name = format!("residency-{pattern}-{strategy}");
             rate(&name, "reads/s", || run(pattern, strategy));
         }
+        // What the loop of programs takes over the loop of patterns, for the same reads.
+        let machine = patterns::machine(512 * MIB);
+        let point = patterns::point(pattern, "on-demand", 1.5, 1);
+        cost(
+            &format!("residency-{pattern}-loop-of-programs"),
+            || {
+                let mode = patterns::driven("on-demand");
+                black_box(patterns::in_the_loop_of_programs(&machine, &point, mode));
+            },
+            || {
+                black_box(patterns::in_the_loop_of_patterns(&machine, &point));
+            },
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Bulk copies under full timing: they wait for their bytes, one request for each segment.
 
 use pagemill_ptx::{Swizzle, TensorDimension, TensorElement, TensorMap};
-use pagemill_sim::{Gpu, GpuMachine, LaunchShape, Options, TransferMode};
+use pagemill_sim::{GpuMachine, Host, LaunchShape, Options, TransferMode};
 use pagemill_types::Picos;
 
 /// `bulk` moves `bytes` bytes of `data` to shared memory and waits for them, `back` moves them from there, and `word` loads 16 bytes
@@ -138,9 +138,9 @@ LOOP:
 /// Time of one block of a kernel, and the segments that its accesses touched; `arguments` are made of the address of 20,000 bytes.
 fn launch(kernel: &str, arguments: impl Fn(u64) -> Vec<u8>) -> (Picos, u64) {
     let machine = GpuMachine::gtx480();
-    let mut gpu = Gpu::new(&machine, TransferMode::IdealOverlap, Options::default()).unwrap();
-    let module = gpu.load_module("bulk", PTX).unwrap();
-    let data = gpu.alloc("data", 20000).unwrap();
+    let mut host = Host::new(&machine, TransferMode::IdealOverlap, Options::default()).unwrap();
+    let module = host.gpu.load_module("bulk", PTX).unwrap();
+    let data = host.alloc("data", 20000).unwrap();
     let shape = LaunchShape {
         grid: [1, 1, 1],
         block: [32, 1, 1],
@@ -148,7 +148,7 @@ fn launch(kernel: &str, arguments: impl Fn(u64) -> Vec<u8>) -> (Picos, u64) {
         cooperative: false,
         cluster: None,
     };
-    let report = gpu
+    let report = host
         .launch_packed(module, kernel, &shape, &arguments(data.address.0))
         .unwrap();
     (report.time(), report.stats.execution.segments)

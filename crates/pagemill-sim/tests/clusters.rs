@@ -1,7 +1,7 @@
 //! Clusters under full timing: their blocks are resident together, remote shared memory costs more, and mistakes end.
 
 use pagemill_sim::{
-    Gpu, GpuError, GpuMachine, LaunchFailure, LaunchShape, ModuleId, Options, TransferMode,
+    GpuError, GpuMachine, Host, LaunchFailure, LaunchShape, ModuleId, Options, TransferMode,
 };
 use pagemill_types::Picos;
 
@@ -61,15 +61,15 @@ MEET:
 }
 ";
 
-fn gpu(timing: bool) -> (Gpu, ModuleId) {
+fn host(timing: bool) -> (Host, ModuleId) {
     let options = Options {
         timing,
         ..Options::default()
     };
     let machine = GpuMachine::gtx480();
-    let mut gpu = Gpu::new(&machine, TransferMode::IdealOverlap, options).unwrap();
-    let module = gpu.load_module("clusters", PTX).unwrap();
-    (gpu, module)
+    let mut host = Host::new(&machine, TransferMode::IdealOverlap, options).unwrap();
+    let module = host.gpu.load_module("clusters", PTX).unwrap();
+    (host, module)
 }
 
 fn shape(blocks: u32, threads: u32, cluster: u32, dynamic_shared_bytes: u32) -> LaunchShape {
@@ -84,18 +84,18 @@ fn shape(blocks: u32, threads: u32, cluster: u32, dynamic_shared_bytes: u32) -> 
 
 /// What the blocks got, and the time of the kernel.
 fn ring(timing: bool, shape: &LaunchShape, distance: u32, times: u32) -> (Vec<u32>, Picos) {
-    let (mut gpu, module) = gpu(timing);
+    let (mut host, module) = host(timing);
     let blocks = u64::from(shape.grid[0]);
-    let out = gpu.alloc("out", 4 * blocks).unwrap();
+    let out = host.alloc("out", 4 * blocks).unwrap();
     let arguments = [
         &out.address.0.to_le_bytes()[..],
         &distance.to_le_bytes(),
         &times.to_le_bytes(),
     ];
-    let report = gpu
+    let report = host
         .launch_packed(module, "ring", shape, &arguments.concat())
         .unwrap();
-    let bytes = gpu.bytes(out.address, 4 * blocks).unwrap();
+    let bytes = host.gpu.bytes(out.address, 4 * blocks).unwrap();
     let words = bytes.chunks_exact(4);
     let words = words.map(|word| u32::from_le_bytes(word.try_into().unwrap()));
     (words.collect(), report.time())
@@ -143,10 +143,10 @@ fn shared_memory_of_another_block_is_151_cycles_further_away() {
 
 #[test]
 fn clusters_that_no_sms_hold_are_refused() {
-    let (mut gpu, module) = gpu(true);
-    let out = gpu.alloc("out", 64).unwrap();
+    let (mut host, module) = host(true);
+    let out = host.alloc("out", 64).unwrap();
     let arguments = [&out.address.0.to_le_bytes()[..], &[1, 0, 0, 0, 1, 0, 0, 0]].concat();
-    let refused = gpu.launch_packed(module, "ring", &shape(16, 32, 16, 40_000), &arguments);
+    let refused = host.launch_packed(module, "ring", &shape(16, 32, 16, 40_000), &arguments);
     let Err(GpuError::Launch { failure, .. }) = refused else {
         panic!("{refused:?}");
     };
@@ -154,15 +154,15 @@ fn clusters_that_no_sms_hold_are_refused() {
         matches!(failure, LaunchFailure::DoesNotFit(_)),
         "{failure:?}"
     );
-    let refused = gpu.launch_packed(module, "ring", &shape(17, 32, 17, 0), &arguments);
+    let refused = host.launch_packed(module, "ring", &shape(17, 32, 17, 0), &arguments);
     assert!(matches!(refused, Err(GpuError::Refused(_))), "{refused:?}");
 }
 
 #[test]
 fn clusters_that_wait_forever_end() {
     for timing in [true, false] {
-        let (mut gpu, module) = gpu(timing);
-        let stopped = gpu.launch_packed(module, "stuck", &shape(8, 64, 2, 0), &[]);
+        let (mut host, module) = host(timing);
+        let stopped = host.launch_packed(module, "stuck", &shape(8, 64, 2, 0), &[]);
         let message = stopped.map(|_| ()).expect_err("it cannot end").to_string();
         assert!(message.contains("wait"), "{message}");
     }

@@ -4,15 +4,15 @@ mod common;
 
 use common::{compute, exit, load, migrate, shape, wait};
 use pagemill_sim::gpu::{
-    Buffer, Gpu, GpuMachine, HostCopies, HostReads, MergeScope, Options, Placement, Report,
+    Buffer, GpuMachine, Host, HostCopies, HostReads, MergeScope, Options, Placement, Report,
     StallScope, Step, StepEnd, SyntheticGrid, TransactionChain, TransferMode, Validity, WarpPlace,
 };
 use pagemill_types::{PageSize, Picos};
 
 const PAGE: u64 = 2 << 20;
 
-fn gpu(machine: &GpuMachine, mode: TransferMode) -> Gpu {
-    Gpu::new(machine, mode, Options::default()).unwrap()
+fn host(machine: &GpuMachine, mode: TransferMode) -> Host {
+    Host::new(machine, mode, Options::default()).unwrap()
 }
 
 fn whole_page() -> TransferMode {
@@ -20,7 +20,7 @@ fn whole_page() -> TransferMode {
 }
 
 /// Every warp of `blocks` blocks loads its own 128 bytes of `buffer`.
-fn read(gpu: &mut Gpu, buffer: Buffer, blocks: u64) {
+fn read(host: &mut Host, buffer: Buffer, blocks: u64) {
     let mut grid =
         SyntheticGrid::new(
             shape(blocks, 1),
@@ -30,23 +30,23 @@ fn read(gpu: &mut Gpu, buffer: Buffer, blocks: u64) {
                 _ => exit(step),
             },
         );
-    gpu.launch_grid("read", &mut grid).unwrap();
+    host.launch_grid("read", &mut grid).unwrap();
 }
 
 fn run_buffers(machine: &GpuMachine, mode: TransferMode, sizes: &[u64]) -> (Vec<u64>, Report) {
-    let mut gpu = gpu(machine, mode);
+    let mut host = host(machine, mode);
     let mut buffers = Vec::new();
     for &bytes in sizes {
-        let buffer = gpu.alloc("data", bytes).unwrap();
-        gpu.copy_to_gpu(buffer, 0..bytes).unwrap();
+        let buffer = host.alloc("data", bytes).unwrap();
+        host.copy_to_gpu(buffer, 0..bytes).unwrap();
         buffers.push(buffer);
     }
     for &buffer in &buffers {
-        read(&mut gpu, buffer, 1);
+        read(&mut host, buffer, 1);
     }
     let base = buffers[0].address.0;
     let offsets = buffers.iter().map(|buffer| buffer.address.0 - base);
-    (offsets.collect(), gpu.finish())
+    (offsets.collect(), host.finish())
 }
 
 #[test]
@@ -80,12 +80,12 @@ fn what_the_cpu_reads_between_launches_comes_back_and_goes_again() {
     let launch_twice = |reads, mode| {
         let mut machine = GpuMachine::gtx480();
         machine.host_reads = reads;
-        let mut gpu = gpu(&machine, mode);
-        let buffer = gpu.alloc("data", PAGE).unwrap();
-        gpu.copy_to_gpu(buffer, 0..PAGE).unwrap();
-        read(&mut gpu, buffer, 1);
-        read(&mut gpu, buffer, 1);
-        gpu.finish()
+        let mut host = host(&machine, mode);
+        let buffer = host.alloc("data", PAGE).unwrap();
+        host.copy_to_gpu(buffer, 0..PAGE).unwrap();
+        read(&mut host, buffer, 1);
+        read(&mut host, buffer, 1);
+        host.finish()
     };
     let quiet = launch_twice(HostReads::Nothing, whole_page());
     assert_eq!((quiet.migrated_bytes, quiet.returned_bytes), (PAGE, 0));
@@ -104,8 +104,8 @@ fn what_the_cpu_reads_between_launches_comes_back_and_goes_again() {
 fn compute_beside_a_migration(stall: StallScope, blocks: u64) -> u64 {
     let mut machine = GpuMachine::gtx480();
     machine.gmmu.stall = stall;
-    let mut gpu = gpu(&machine, whole_page());
-    let buffer = gpu.alloc("data", PAGE).unwrap();
+    let mut host = host(&machine, whole_page());
+    let buffer = host.alloc("data", PAGE).unwrap();
     let faulting = blocks - 1;
     let mut grid =
         SyntheticGrid::new(
@@ -125,8 +125,8 @@ fn compute_beside_a_migration(stall: StallScope, blocks: u64) -> u64 {
                 _ => exit(step),
             },
         );
-    gpu.launch_grid("beside", &mut grid).unwrap();
-    gpu.finish().time_ns
+    host.launch_grid("beside", &mut grid).unwrap();
+    host.finish().time_ns
 }
 
 #[test]
@@ -159,10 +159,10 @@ fn a_stall_adds_a_migration_to_what_it_stops() {
 fn one_page_ns(transactions: Option<TransactionChain>) -> u64 {
     let mut machine = GpuMachine::gtx480();
     machine.gmmu.transactions = transactions;
-    let mut gpu = gpu(&machine, whole_page());
-    let buffer = gpu.alloc("data", PAGE).unwrap();
-    read(&mut gpu, buffer, 1);
-    gpu.finish().time_ns
+    let mut host = host(&machine, whole_page());
+    let buffer = host.alloc("data", PAGE).unwrap();
+    read(&mut host, buffer, 1);
+    host.finish().time_ns
 }
 
 #[test]
@@ -189,13 +189,13 @@ fn a_programmer_who_copies_everything_copies_outputs_once() {
     let copied = |copies, mode| {
         let mut machine = GpuMachine::gtx480();
         machine.host_copies = copies;
-        let mut gpu = gpu(&machine, mode);
-        let input = gpu.alloc("input", PAGE).unwrap();
-        gpu.copy_to_gpu(input, 0..PAGE / 2).unwrap();
-        let output = gpu.alloc("output", 3 * PAGE).unwrap();
-        read(&mut gpu, output, 1);
-        read(&mut gpu, output, 1);
-        gpu.finish().migrated_bytes
+        let mut host = host(&machine, mode);
+        let input = host.alloc("input", PAGE).unwrap();
+        host.copy_to_gpu(input, 0..PAGE / 2).unwrap();
+        let output = host.alloc("output", 3 * PAGE).unwrap();
+        read(&mut host, output, 1);
+        read(&mut host, output, 1);
+        host.finish().migrated_bytes
     };
     let by_hand = || TransferMode::ProgrammerCopy;
     assert_eq!(copied(HostCopies::Inputs, by_hand()), PAGE / 2);
@@ -207,8 +207,8 @@ fn a_programmer_who_copies_everything_copies_outputs_once() {
 
 /// Two SMs read bytes of one page at the same time, `apart` bytes from each other.
 fn two_readers(machine: &GpuMachine, policy: &str, apart: u64) -> Report {
-    let mut gpu = gpu(machine, migrate(policy, PageSize::MIB_2, 1024));
-    let buffer = gpu.alloc("data", PAGE).unwrap();
+    let mut host = host(machine, migrate(policy, PageSize::MIB_2, 1024));
+    let buffer = host.alloc("data", PAGE).unwrap();
     let mut grid = SyntheticGrid::new(shape(2, 1), |place: WarpPlace, step: &mut Step| match place
         .step
     {
@@ -216,8 +216,8 @@ fn two_readers(machine: &GpuMachine, policy: &str, apart: u64) -> Report {
         1 => wait(step, 1),
         _ => exit(step),
     });
-    gpu.launch_grid("read", &mut grid).unwrap();
-    gpu.finish()
+    host.launch_grid("read", &mut grid).unwrap();
+    host.finish()
 }
 
 #[test]

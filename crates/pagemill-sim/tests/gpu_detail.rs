@@ -9,7 +9,7 @@ use std::time::Instant;
 use common::{driver_machine, migrate};
 use pagemill_policy::residency::STRATEGIES;
 use pagemill_sim::{
-    Arg, Buffer, Detail, DriverRun, Gpu, GpuMachine, Limits, ModuleId, Options, Report,
+    Arg, Buffer, Detail, DriverRun, GpuMachine, Host, Limits, ModuleId, Options, Report,
     TransferMode,
 };
 use pagemill_types::PageSize;
@@ -119,13 +119,13 @@ DONE:
 }
 ";
 
-/// A program on a GPU of its own.
-struct Host {
-    gpu: Gpu,
+/// A program that runs on a GPU of its own.
+struct Run {
+    host: Host,
     module: ModuleId,
 }
 
-impl Host {
+impl Run {
     fn new(mode: TransferMode, detail: Detail) -> Self {
         let mut machine = GpuMachine::gtx480();
         machine.driver = Some(driver_machine());
@@ -134,34 +134,37 @@ impl Host {
             limits: Limits::default(),
             ..Options::default()
         };
-        let mut gpu = Gpu::new(&machine, mode, options).expect("the machine is sound");
-        let module = gpu.load_module("detail.ptx", PTX).expect("sound PTX");
-        Self { gpu, module }
+        let mut host = Host::new(&machine, mode, options).expect("the machine is sound");
+        let module = host.gpu.load_module("detail.ptx", PTX).expect("sound PTX");
+        Self { host, module }
     }
 
     /// `n` words that the host has written.
     fn words(&mut self, name: &str, n: u32, value: impl Fn(u32) -> [u8; 4]) -> Buffer {
         let bytes = u64::from(n) * 4;
-        let buffer = self.gpu.alloc(name, bytes).expect("there is room");
-        for (index, word) in (0..).zip(self.gpu.host_bytes_mut(buffer).chunks_exact_mut(4)) {
+        let buffer = self.host.alloc(name, bytes).expect("there is room");
+        for (index, word) in (0..).zip(self.host.gpu.host_bytes_mut(buffer).chunks_exact_mut(4)) {
             word.copy_from_slice(&value(index));
         }
-        self.gpu.copy_to_gpu(buffer, 0..bytes).expect("inside");
+        self.host.copy_to_gpu(buffer, 0..bytes).expect("inside");
         buffer
     }
 
     fn launch(&mut self, kernel: &str, threads: u32, args: &[Arg]) {
         let grid = [threads.div_ceil(128).max(1), 1, 1];
-        self.gpu
+        self.host
             .launch(self.module, kernel, grid, [128, 1, 1], 0, args)
             .expect("it ends");
     }
 
     fn end(mut self, buffer: Buffer) -> (Vec<u8>, Report) {
-        self.gpu
+        self.host
             .copy_from_gpu(buffer, 0..buffer.bytes)
             .expect("inside");
-        (self.gpu.host_bytes(buffer).to_vec(), self.gpu.finish())
+        (
+            self.host.gpu.host_bytes(buffer).to_vec(),
+            self.host.finish(),
+        )
     }
 }
 
@@ -170,10 +173,10 @@ fn number(index: u32) -> [u8; 4] {
 }
 
 /// A stencil over and over, from one array to the other.
-fn stencil(mut host: Host, launches: u32) -> (Vec<u8>, Report) {
+fn stencil(mut run: Run, launches: u32) -> (Vec<u8>, Report) {
     let n = 40_000;
-    let mut now = host.words("now", n, number);
-    let mut next = host.words("next", n, number);
+    let mut now = run.words("now", n, number);
+    let mut next = run.words("next", n, number);
     for _ in 0..launches {
         let args = [
             Arg::Buffer(now),
@@ -181,28 +184,28 @@ fn stencil(mut host: Host, launches: u32) -> (Vec<u8>, Report) {
             Arg::U32(n),
             Arg::U32(2),
         ];
-        host.launch("relax", n, &args);
+        run.launch("relax", n, &args);
         std::mem::swap(&mut now, &mut next);
     }
-    host.end(now)
+    run.end(now)
 }
 
 /// Three kernels in turn over vectors of different lengths, as a solver does.
-fn solver(mut host: Host, launches: u32) -> (Vec<u8>, Report) {
+fn solver(mut run: Run, launches: u32) -> (Vec<u8>, Report) {
     let n = 30_000;
-    let [x, y, z] = ["x", "y", "z"].map(|name| host.words(name, n, number));
+    let [x, y, z] = ["x", "y", "z"].map(|name| run.words(name, n, number));
     for _ in 0..launches / 3 {
-        host.launch(
+        run.launch(
             "relax",
             n,
             &[Arg::Buffer(x), Arg::Buffer(y), Arg::U32(n), Arg::U32(1)],
         );
-        host.launch(
+        run.launch(
             "axpy",
             n,
             &[Arg::Buffer(y), Arg::Buffer(z), Arg::F32(0.25), Arg::U32(n)],
         );
-        host.launch(
+        run.launch(
             "axpy",
             n / 5,
             &[
@@ -213,36 +216,36 @@ fn solver(mut host: Host, launches: u32) -> (Vec<u8>, Report) {
             ],
         );
     }
-    host.end(x)
+    run.end(x)
 }
 
 /// Levels that grow and shrink, with a flag that the host resets before and reads after each, as searches do.
-fn levels(mut host: Host, launches: u32) -> (Vec<u8>, Report) {
+fn levels(mut run: Run, launches: u32) -> (Vec<u8>, Report) {
     let n = 60_000;
-    let values = host.words("values", n, number);
-    let index = host.words("index", n, |i| (i.wrapping_mul(40_503) % n).to_le_bytes());
-    let out = host.words("out", n, number);
-    let flag = host.words("flag", 1, |_| [0; 4]);
+    let values = run.words("values", n, number);
+    let index = run.words("index", n, |i| (i.wrapping_mul(40_503) % n).to_le_bytes());
+    let out = run.words("out", n, number);
+    let flag = run.words("flag", 1, |_| [0; 4]);
     for level in 0..launches {
         let wave = level % 40;
         let width = (wave.min(40 - wave) + 1) * n / 21;
-        host.gpu.copy_to_gpu(flag, 0..4).expect("inside");
+        run.host.copy_to_gpu(flag, 0..4).expect("inside");
         let args = [values, index, out, flag].map(Arg::Buffer);
         let args = [&args[..], &[Arg::U32(width.min(n))]].concat();
-        host.launch("gather", width.min(n), &args);
-        host.gpu.copy_from_gpu(flag, 0..4).expect("inside");
+        run.launch("gather", width.min(n), &args);
+        run.host.copy_from_gpu(flag, 0..4).expect("inside");
     }
-    host.end(out)
+    run.end(out)
 }
 
 /// Work that becomes less with each launch, as in a factorization.
-fn shrinking(mut host: Host, launches: u32) -> (Vec<u8>, Report) {
+fn shrinking(mut run: Run, launches: u32) -> (Vec<u8>, Report) {
     let n = 60_000;
-    let x = host.words("x", n, number);
-    let y = host.words("y", n, number);
+    let x = run.words("x", n, number);
+    let y = run.words("y", n, number);
     for step in 0..launches {
         let left = n - step * (n / launches) / 2;
-        host.launch(
+        run.launch(
             "axpy",
             left,
             &[
@@ -253,10 +256,10 @@ fn shrinking(mut host: Host, launches: u32) -> (Vec<u8>, Report) {
             ],
         );
     }
-    host.end(y)
+    run.end(y)
 }
 
-type Program = fn(Host, u32) -> (Vec<u8>, Report);
+type Program = fn(Run, u32) -> (Vec<u8>, Report);
 
 const PROGRAMS: [(&str, Program); 4] = [
     ("stencil", stencil),
@@ -308,10 +311,10 @@ fn sampled_time_is_within_its_bar_and_page_traffic_is_exact() {
     for (mode_name, mode) in modes() {
         for (name, program) in PROGRAMS {
             let begin = Instant::now();
-            let (expected, full) = program(Host::new(mode.clone(), Detail::Full), launches);
+            let (expected, full) = program(Run::new(mode.clone(), Detail::Full), launches);
             let full_took = begin.elapsed();
             let begin = Instant::now();
-            let (result, sampled) = program(Host::new(mode.clone(), Detail::Sampled), launches);
+            let (result, sampled) = program(Run::new(mode.clone(), Detail::Sampled), launches);
             let took = begin.elapsed();
             let sampling = sampled.sampling.clone().expect("not all was timed");
             let bar = sampling.time_error_ns.expect("sampled time has a bar");
@@ -355,10 +358,7 @@ fn sampled_time_is_within_its_bar_and_page_traffic_is_exact() {
 
 #[test]
 fn a_long_program_is_timed_in_part() {
-    let (_, report) = stencil(
-        Host::new(TransferMode::ProgrammerCopy, Detail::Sampled),
-        400,
-    );
+    let (_, report) = stencil(Run::new(TransferMode::ProgrammerCopy, Detail::Sampled), 400);
     let sampling = report.sampling.expect("not all was timed");
     assert!(sampling.timed_launches <= 40, "{}", sampling.timed_launches);
     assert_eq!(report.launches.len(), 400);
@@ -369,8 +369,8 @@ fn page_detail_has_the_traffic_and_a_lower_bound() {
     let mut wrong = Vec::new();
     for (mode_name, mode) in modes() {
         for (name, program) in PROGRAMS {
-            let (expected, full) = program(Host::new(mode.clone(), Detail::Full), 30);
-            let (result, pages) = program(Host::new(mode.clone(), Detail::Pages), 30);
+            let (expected, full) = program(Run::new(mode.clone(), Detail::Full), 30);
+            let (result, pages) = program(Run::new(mode.clone(), Detail::Pages), 30);
             let mut expect = |holds: bool, what: String| {
                 if !holds {
                     wrong.push(format!("{mode_name} {name}: {what}"));
@@ -408,9 +408,9 @@ fn nothing_is_left_out_where_pages_have_to_leave() {
             ..Options::default()
         };
         let mode = migrate("whole-page", PageSize::KIB_64, 1024);
-        let mut gpu = Gpu::new(&machine, mode, options).expect("the machine is sound");
-        let module = gpu.load_module("detail.ptx", PTX).expect("sound PTX");
-        stencil(Host { gpu, module }, 12)
+        let mut host = Host::new(&machine, mode, options).expect("the machine is sound");
+        let module = host.gpu.load_module("detail.ptx", PTX).expect("sound PTX");
+        stencil(Run { host, module }, 12)
     };
     let ((expected, full), (result, sampled)) = (run(Detail::Full), run(Detail::Sampled));
     assert_eq!(result, expected);

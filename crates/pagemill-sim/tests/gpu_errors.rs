@@ -4,9 +4,9 @@ mod common;
 
 use common::{compute, exit, migrate, run, shape};
 use pagemill_sim::gpu::{
-    Gpu, GpuError, GpuMachine, LaunchFailure, Options, Step, StepEnd, TransferMode, WarpPlace,
+    GpuError, GpuMachine, Host, LaunchFailure, Options, Step, StepEnd, TransferMode, WarpPlace,
 };
-use pagemill_types::PageSize;
+use pagemill_types::{PageSize, Picos};
 
 fn launch_failure(result: Result<impl std::fmt::Debug, GpuError>) -> LaunchFailure {
     match result.unwrap_err() {
@@ -91,7 +91,7 @@ fn a_block_that_fits_no_sm_is_refused() {
 
 #[test]
 fn a_failed_launch_leaves_the_gpu_usable() {
-    let mut gpu = Gpu::new(
+    let mut host = Host::new(
         &GpuMachine::gtx480(),
         TransferMode::IdealOverlap,
         Options::default(),
@@ -103,39 +103,39 @@ fn a_failed_launch_leaves_the_gpu_usable() {
             released: false,
         };
     });
-    gpu.launch_grid("stuck", &mut stuck).unwrap_err();
+    host.launch_grid("stuck", &mut stuck).unwrap_err();
     let mut fine =
         pagemill_sim::gpu::SyntheticGrid::new(shape(3, 2), |_, step: &mut Step| exit(step));
-    gpu.launch_grid("fine", &mut fine).unwrap();
+    host.launch_grid("fine", &mut fine).unwrap();
 }
 
 #[test]
 fn memory_requests_are_checked() {
     let mut machine = GpuMachine::gtx480();
     machine.memory_bytes = Some(8 << 20);
-    let mut gpu = Gpu::new(&machine, TransferMode::ProgrammerCopy, Options::default()).unwrap();
-    let small = gpu.alloc("small", 10).unwrap();
+    let mut host = Host::new(&machine, TransferMode::ProgrammerCopy, Options::default()).unwrap();
+    let small = host.alloc("small", 10).unwrap();
     assert!(matches!(
-        gpu.alloc("none", 0),
+        host.alloc("none", 0),
         Err(GpuError::EmptyAllocation { .. })
     ));
     assert!(
-        matches!(gpu.alloc("large", 8 << 20), Err(GpuError::OutOfMemory { used, .. }) if used == 2 << 20)
+        matches!(host.alloc("large", 8 << 20), Err(GpuError::OutOfMemory { used, .. }) if used == 2 << 20)
     );
     assert!(matches!(
-        gpu.alloc("huge", u64::MAX),
+        host.alloc("huge", u64::MAX),
         Err(GpuError::OutOfMemory { .. } | GpuError::TooManyPages { .. })
     ));
     assert!(matches!(
-        gpu.copy_to_gpu(small, 0..11),
+        host.copy_to_gpu(small, 0..11),
         Err(GpuError::OutOfRange { bytes: 10, .. })
     ));
     let backwards = std::ops::Range { start: 5, end: 4 };
     assert!(matches!(
-        gpu.copy_from_gpu(small, backwards),
+        host.copy_from_gpu(small, backwards),
         Err(GpuError::OutOfRange { .. })
     ));
-    let mut other = Gpu::new(&machine, TransferMode::ProgrammerCopy, Options::default()).unwrap();
+    let mut other = Host::new(&machine, TransferMode::ProgrammerCopy, Options::default()).unwrap();
     assert!(matches!(
         other.copy_to_gpu(small, 0..1),
         Err(GpuError::UnknownBuffer { .. })
@@ -146,29 +146,30 @@ fn memory_requests_are_checked() {
 fn managed_memory_that_a_programmer_copies_takes_gpu_memory() {
     let mut machine = GpuMachine::gtx480();
     machine.memory_bytes = Some(10 << 20);
-    let lend = |gpu: &mut Gpu, bytes: usize| {
-        gpu.lend_managed("managed", Vec::leak(vec![0; bytes]))
+    let lend = |host: &mut Host, bytes: usize| {
+        host.gpu
+            .lend_managed("managed", Vec::leak(vec![0; bytes]))
             .map(|buffer| buffer.address)
     };
-    let mut gpu = Gpu::new(&machine, TransferMode::ProgrammerCopy, Options::default()).unwrap();
-    let half = lend(&mut gpu, 6 << 20).unwrap();
-    let error = lend(&mut gpu, 6 << 20).unwrap_err();
+    let mut host = Host::new(&machine, TransferMode::ProgrammerCopy, Options::default()).unwrap();
+    let half = lend(&mut host, 6 << 20).unwrap();
+    let error = lend(&mut host, 6 << 20).unwrap_err();
     assert!(
         matches!(error, GpuError::OutOfMemory { used, capacity, .. } if used == 6 << 20 && capacity == 10 << 20)
     );
     assert!(error.to_string().contains("raise machine.dram.capacity"));
     // What is freed makes room again, for managed memory as for any other.
-    gpu.free(half).unwrap();
-    gpu.alloc_fixed("fixed", 6 << 20).unwrap();
-    lend(&mut gpu, 4 << 20).unwrap();
+    host.free(half).unwrap();
+    host.gpu.alloc_fixed(Picos::ZERO, "fixed", 6 << 20).unwrap();
+    lend(&mut host, 4 << 20).unwrap();
     assert!(matches!(
-        gpu.alloc_fixed("more", 1),
+        host.gpu.alloc_fixed(Picos::ZERO, "more", 1),
         Err(GpuError::OutOfMemory { .. })
     ));
 
     let moves = migrate("whole-page", PageSize::MIB_2, 4096);
-    let mut gpu = Gpu::new(&machine, moves, Options::default()).unwrap();
-    lend(&mut gpu, 16 << 20).unwrap();
+    let mut host = Host::new(&machine, moves, Options::default()).unwrap();
+    lend(&mut host, 16 << 20).unwrap();
 }
 
 #[test]
@@ -176,7 +177,7 @@ fn impossible_transfer_modes_are_refused() {
     let mut machine = GpuMachine::gtx480();
     let uneven = migrate("multi-range", PageSize::KIB_4, 3000);
     assert_eq!(
-        Gpu::new(&machine, uneven, Options::default())
+        Host::new(&machine, uneven, Options::default())
             .unwrap_err()
             .key,
         "transfer.unit"
@@ -184,7 +185,7 @@ fn impossible_transfer_modes_are_refused() {
     machine.memory_bytes = Some(4096);
     let large = migrate("multi-range", PageSize::MIB_2, 1024);
     assert_eq!(
-        Gpu::new(&machine, large, Options::default())
+        Host::new(&machine, large, Options::default())
             .unwrap_err()
             .key,
         "memory_bytes"
@@ -193,13 +194,13 @@ fn impossible_transfer_modes_are_refused() {
 
 #[test]
 fn each_buffer_begins_on_a_page_of_its_own() {
-    let mut gpu = Gpu::new(
+    let mut host = Host::new(
         &GpuMachine::gtx480(),
         migrate("whole-page", PageSize::MIB_2, 1024),
         Options::default(),
     )
     .unwrap();
-    let buffers = [1, 5000, 3 << 20, 7].map(|bytes| gpu.alloc("buffer", bytes).unwrap());
+    let buffers = [1, 5000, 3 << 20, 7].map(|bytes| host.alloc("buffer", bytes).unwrap());
     let pages = buffers.map(|buffer| buffer.address.0 / (2 << 20));
     assert!(
         buffers
@@ -212,13 +213,13 @@ fn each_buffer_begins_on_a_page_of_its_own() {
 #[test]
 fn a_launch_ends_when_its_flag_is_set() {
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let mut gpu = Gpu::new(
+    let mut host = Host::new(
         &GpuMachine::gtx480(),
         TransferMode::IdealOverlap,
         Options::default(),
     )
     .unwrap();
-    gpu.stop_when(std::sync::Arc::clone(&stop));
+    host.gpu.stop_when(std::sync::Arc::clone(&stop));
     let mut steps = 0;
     let step = |_: WarpPlace, step: &mut Step| {
         compute(step, 1000, 2000);
@@ -230,7 +231,7 @@ fn a_launch_ends_when_its_flag_is_set() {
     };
     let mut grid = pagemill_sim::SyntheticGrid::new(shape(1, 1), step);
     assert_eq!(
-        launch_failure(gpu.launch_grid("endless", &mut grid)),
+        launch_failure(host.launch_grid("endless", &mut grid)),
         LaunchFailure::Stopped
     );
 }

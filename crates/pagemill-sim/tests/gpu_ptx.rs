@@ -4,7 +4,7 @@ mod common;
 
 use common::migrate;
 use pagemill_sim::{
-    Arg, Buffer, Gpu, GpuError, GpuMachine, LaunchFailure, Limits, ModuleId, Options, Report,
+    Arg, Buffer, GpuError, GpuMachine, Host, LaunchFailure, Limits, ModuleId, Options, Report,
     TransferMode,
 };
 use pagemill_types::PageSize;
@@ -98,7 +98,7 @@ fn modes() -> Vec<TransferMode> {
     ]
 }
 
-fn loaded(mode: TransferMode, timing: bool) -> (Gpu, ModuleId) {
+fn loaded(mode: TransferMode, timing: bool) -> (Host, ModuleId) {
     let options = Options {
         timing,
         limits: Limits {
@@ -107,32 +107,37 @@ fn loaded(mode: TransferMode, timing: bool) -> (Gpu, ModuleId) {
         },
         ..Options::default()
     };
-    let mut gpu = Gpu::new(&GpuMachine::gtx480(), mode, options).unwrap();
-    let module = gpu.load_module("test.ptx", PTX).unwrap();
-    (gpu, module)
+    let mut host = Host::new(&GpuMachine::gtx480(), mode, options).unwrap();
+    let module = host.gpu.load_module("test.ptx", PTX).unwrap();
+    (host, module)
 }
 
-fn floats(gpu: &mut Gpu, name: &str, n: u64, value: impl Fn(u64) -> f32) -> Buffer {
-    let buffer = gpu.alloc(name, n * 4).unwrap();
-    for (index, bytes) in gpu.host_bytes_mut(buffer).chunks_exact_mut(4).enumerate() {
+fn floats(host: &mut Host, name: &str, n: u64, value: impl Fn(u64) -> f32) -> Buffer {
+    let buffer = host.alloc(name, n * 4).unwrap();
+    for (index, bytes) in host
+        .gpu
+        .host_bytes_mut(buffer)
+        .chunks_exact_mut(4)
+        .enumerate()
+    {
         bytes.copy_from_slice(&value(index as u64).to_le_bytes());
     }
-    gpu.copy_to_gpu(buffer, 0..n * 4).unwrap();
+    host.copy_to_gpu(buffer, 0..n * 4).unwrap();
     buffer
 }
 
 fn vector_add(mode: TransferMode, timing: bool, n: u64) -> (Vec<u8>, Report) {
-    let (mut gpu, module) = loaded(mode, timing);
-    let a = floats(&mut gpu, "a", n, |i| i as f32);
-    let b = floats(&mut gpu, "b", n, |i| (i * i % 977) as f32);
-    let out = gpu.alloc("out", n * 4).unwrap();
+    let (mut host, module) = loaded(mode, timing);
+    let a = floats(&mut host, "a", n, |i| i as f32);
+    let b = floats(&mut host, "b", n, |i| (i * i % 977) as f32);
+    let out = host.alloc("out", n * 4).unwrap();
     let args = [
         Arg::Buffer(a),
         Arg::Buffer(b),
         Arg::Buffer(out),
         Arg::U32(n as u32),
     ];
-    gpu.launch(
+    host.launch(
         module,
         "add",
         [n.div_ceil(256) as u32, 1, 1],
@@ -141,8 +146,8 @@ fn vector_add(mode: TransferMode, timing: bool, n: u64) -> (Vec<u8>, Report) {
         &args,
     )
     .unwrap();
-    gpu.copy_from_gpu(out, 0..n * 4).unwrap();
-    (gpu.host_bytes(out).to_vec(), gpu.finish())
+    host.copy_from_gpu(out, 0..n * 4).unwrap();
+    (host.gpu.host_bytes(out).to_vec(), host.finish())
 }
 
 #[test]
@@ -201,12 +206,17 @@ fn results_come_back_where_pages_migrate() {
 
 #[test]
 fn barriers_and_shared_memory_work_in_time() {
-    let (mut gpu, module) = loaded(migrate("single-range", PageSize::KIB_4, 512), true);
-    let data = gpu.alloc("data", 40 * 1024).unwrap();
-    for (index, bytes) in gpu.host_bytes_mut(data).chunks_exact_mut(4).enumerate() {
+    let (mut host, module) = loaded(migrate("single-range", PageSize::KIB_4, 512), true);
+    let data = host.alloc("data", 40 * 1024).unwrap();
+    for (index, bytes) in host
+        .gpu
+        .host_bytes_mut(data)
+        .chunks_exact_mut(4)
+        .enumerate()
+    {
         bytes.copy_from_slice(&(index as u32).to_le_bytes());
     }
-    gpu.launch(
+    host.launch(
         module,
         "reverse",
         [40, 1, 1],
@@ -215,7 +225,7 @@ fn barriers_and_shared_memory_work_in_time() {
         &[Arg::Buffer(data)],
     )
     .unwrap();
-    for (index, bytes) in gpu.host_bytes(data).chunks_exact(4).enumerate() {
+    for (index, bytes) in host.gpu.host_bytes(data).chunks_exact(4).enumerate() {
         let expected = index / 256 * 256 + (255 - index % 256);
         assert_eq!(
             u32::from_le_bytes(bytes.try_into().unwrap()),
@@ -226,9 +236,9 @@ fn barriers_and_shared_memory_work_in_time() {
 
 #[test]
 fn atomics_lose_no_update_in_time() {
-    let (mut gpu, module) = loaded(migrate("whole-page", PageSize::MIB_2, 1024), true);
-    let counter = gpu.alloc("counter", 4).unwrap();
-    gpu.launch(
+    let (mut host, module) = loaded(migrate("whole-page", PageSize::MIB_2, 1024), true);
+    let counter = host.alloc("counter", 4).unwrap();
+    host.launch(
         module,
         "count",
         [100, 1, 1],
@@ -237,14 +247,14 @@ fn atomics_lose_no_update_in_time() {
         &[Arg::Buffer(counter)],
     )
     .unwrap();
-    assert_eq!(gpu.host_bytes(counter), 10_000u32.to_le_bytes());
+    assert_eq!(host.gpu.host_bytes(counter), 10_000u32.to_le_bytes());
 }
 
 #[test]
 fn an_endless_kernel_is_stopped_with_and_without_time() {
     for timing in [false, true] {
-        let (mut gpu, module) = loaded(TransferMode::IdealOverlap, timing);
-        let error = gpu
+        let (mut host, module) = loaded(TransferMode::IdealOverlap, timing);
+        let error = host
             .launch(module, "forever", [1, 1, 1], [32, 1, 1], 0, &[])
             .unwrap_err();
         let limited = matches!(&error, GpuError::Trap(_))
@@ -262,15 +272,15 @@ fn an_endless_kernel_is_stopped_with_and_without_time() {
 #[test]
 fn a_stray_access_names_kernel_and_thread() {
     for timing in [false, true] {
-        let (mut gpu, module) = loaded(TransferMode::ProgrammerCopy, timing);
-        let small = gpu.alloc("small", 64).unwrap();
+        let (mut host, module) = loaded(TransferMode::ProgrammerCopy, timing);
+        let small = host.alloc("small", 64).unwrap();
         let args = [
             Arg::Buffer(small),
             Arg::Buffer(small),
             Arg::Buffer(small),
             Arg::U32(32),
         ];
-        let error = gpu
+        let error = host
             .launch(module, "add", [1, 1, 1], [32, 1, 1], 0, &args)
             .unwrap_err();
         let message = error.to_string();
@@ -285,9 +295,9 @@ fn a_stray_access_names_kernel_and_thread() {
 
 #[test]
 fn wrong_launches_are_refused() {
-    let (mut gpu, module) = loaded(TransferMode::IdealOverlap, true);
+    let (mut host, module) = loaded(TransferMode::IdealOverlap, true);
     let mut launch = |kernel: &str, block: u32, args: &[Arg]| {
-        gpu.launch(module, kernel, [1, 1, 1], [block, 1, 1], 0, args)
+        host.launch(module, kernel, [1, 1, 1], [block, 1, 1], 0, args)
             .unwrap_err()
     };
     assert!(
@@ -320,10 +330,10 @@ fn wrong_launches_are_refused() {
         GpuError::Refused(_)
     ));
     assert!(matches!(
-        gpu.load_module("bad.ptx", "not ptx"),
+        host.gpu.load_module("bad.ptx", "not ptx"),
         Err(GpuError::Ptx(_))
     ));
-    let mut other = Gpu::new(
+    let mut other = Host::new(
         &GpuMachine::gtx480(),
         TransferMode::IdealOverlap,
         Options::default(),

@@ -36,29 +36,36 @@ fn lend(gpu: &mut Gpu, bytes: usize) -> pagemill_sim::Buffer {
 fn memory_of_the_gpu_is_taken_from_that_of_pages() {
     let mut gpu = migrating(4);
     let buffer = lend(&mut gpu, 4 * PAGE as usize);
-    gpu.prefetch(buffer, 0..buffer.bytes).expect("inside");
+    gpu.prefetch(Picos::ZERO, buffer, 0..buffer.bytes)
+        .expect("inside");
     assert!((0..4).all(|page| gpu.is_on_gpu(VirtAddr(buffer.address.0 + page * PAGE))));
-    let fixed = gpu.alloc_fixed("fixed", PAGE + 1).expect("there is room");
+    let fixed = gpu
+        .alloc_fixed(Picos::ZERO, "fixed", PAGE + 1)
+        .expect("there is room");
     let on_gpu = (0..4).filter(|page| gpu.is_on_gpu(VirtAddr(buffer.address.0 + page * PAGE)));
     assert_eq!(on_gpu.count(), 2, "two frames are gone");
     assert!(matches!(
-        gpu.alloc_fixed("more", 2 * PAGE),
+        gpu.alloc_fixed(Picos::ZERO, "more", 2 * PAGE),
         Err(GpuError::OutOfMemory { .. })
     ));
-    gpu.free_fixed(fixed).expect("it is there");
-    gpu.alloc_fixed("again", 3 * PAGE).expect("there is room");
-    assert!(gpu.free_fixed(fixed).is_err(), "it is free already");
+    gpu.free_fixed(Picos::ZERO, fixed).expect("it is there");
+    gpu.alloc_fixed(Picos::ZERO, "again", 3 * PAGE)
+        .expect("there is room");
+    assert!(
+        gpu.free_fixed(Picos::ZERO, fixed).is_err(),
+        "it is free already"
+    );
 }
 
 #[test]
 fn a_prefetch_moves_what_is_missing_and_nothing_twice() {
     let mut gpu = migrating(8);
     let buffer = lend(&mut gpu, 3 * PAGE as usize);
-    gpu.prefetch(buffer, 0..PAGE).expect("inside");
-    gpu.prefetch(buffer, 0..buffer.bytes).expect("inside");
-    gpu.copy_from_gpu(buffer, 0..1).expect("inside");
+    let at = gpu.prefetch(Picos::ZERO, buffer, 0..PAGE).expect("inside");
+    let at = gpu.prefetch(at, buffer, 0..buffer.bytes).expect("inside");
+    let at = gpu.copy_from_gpu(at, buffer, 0..1).expect("inside");
     assert!(!gpu.is_on_gpu(buffer.address));
-    let report = gpu.finish();
+    let report = gpu.finish(at);
     assert_eq!(report.migrated_bytes, 3 * PAGE);
     assert_eq!(report.returned_bytes, PAGE);
     // 16 GB/s and 500 ns each, one after the other.
@@ -74,11 +81,13 @@ fn a_prefetch_moves_what_is_missing_and_nothing_twice() {
 fn freed_pages_leave_without_a_trace() {
     let mut gpu = migrating(2);
     let first = lend(&mut gpu, 2 * PAGE as usize);
-    gpu.prefetch(first, 0..first.bytes).expect("inside");
-    gpu.free(first.address).expect("it is there");
+    let at = gpu
+        .prefetch(Picos::ZERO, first, 0..first.bytes)
+        .expect("inside");
+    gpu.free(at, first.address).expect("it is there");
     let second = lend(&mut gpu, 2 * PAGE as usize);
-    gpu.prefetch(second, 0..second.bytes).expect("inside");
-    let report = gpu.finish();
+    let at = gpu.prefetch(at, second, 0..second.bytes).expect("inside");
+    let report = gpu.finish(at);
     assert_eq!(report.memory.migration.evictions, 0);
     assert_eq!(report.returned_bytes, 0);
 }
@@ -86,14 +95,10 @@ fn freed_pages_leave_without_a_trace() {
 #[test]
 fn copies_of_two_streams_share_the_link_and_nothing_else() {
     let mut gpu = migrating(8);
-    gpu.transfer(1 << 20, Direction::ToGpu);
-    let first = gpu.now();
-    gpu.set_now(Picos::ZERO);
-    gpu.transfer(1 << 20, Direction::ToGpu);
-    let second = gpu.now();
-    gpu.set_now(Picos::ZERO);
-    gpu.transfer(1 << 20, Direction::ToCpu);
-    assert_eq!(gpu.now(), first, "the other direction is free");
+    let first = gpu.transfer(Picos::ZERO, 1 << 20, Direction::ToGpu);
+    let second = gpu.transfer(Picos::ZERO, 1 << 20, Direction::ToGpu);
+    let back = gpu.transfer(Picos::ZERO, 1 << 20, Direction::ToCpu);
+    assert_eq!(back, first, "the other direction is free");
     let one = Picos((1u64 << 20) * 125 / 2);
     assert_eq!(second, first + one, "the same direction is not");
 }
@@ -106,8 +111,10 @@ fn a_report_goes_through_a_file_unchanged() {
     };
     let mut gpu = Gpu::new(&machine(2), whole_page(), options).expect("the machine is sound");
     let buffer = lend(&mut gpu, 3 * PAGE as usize);
-    gpu.prefetch(buffer, 0..buffer.bytes).expect("inside");
-    let report = gpu.finish();
+    let at = gpu
+        .prefetch(Picos::ZERO, buffer, 0..buffer.bytes)
+        .expect("inside");
+    let report = gpu.finish(at);
     let text = serde_json::to_string(&report).expect("it can be written");
     let back: Report = serde_json::from_str(&text).expect("it can be read");
     assert_eq!(back, report);

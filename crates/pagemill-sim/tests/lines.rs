@@ -5,7 +5,7 @@ mod common;
 use common::{driver_machine, migrate};
 use pagemill_policy::residency::STRATEGIES;
 use pagemill_sim::gpu::{
-    Arg, DriverRun, Gpu, GpuMachine, LineReport, Options, Report, TransferMode, Translation,
+    Arg, DriverRun, GpuMachine, Host, LineReport, Options, Report, TransferMode, Translation,
     TranslationSpec,
 };
 use pagemill_types::{PageSize, Picos};
@@ -63,18 +63,18 @@ fn probe(ptx: &str, mode: TransferMode) -> Report {
             remote_page: PageSize::KIB_4,
         });
     }
-    let mut gpu = Gpu::new(&machine, mode, Options::default()).unwrap();
-    let module = gpu.load_module("probe.ptx", ptx).unwrap();
-    let [a, b] = ["a", "b"].map(|name| gpu.alloc(name, PAGES * 4096).unwrap());
-    gpu.copy_to_gpu(a, 0..PAGES * 4096).unwrap();
-    gpu.copy_to_gpu(b, 0..PAGES * 4096).unwrap();
+    let mut host = Host::new(&machine, mode, Options::default()).unwrap();
+    let module = host.gpu.load_module("probe.ptx", ptx).unwrap();
+    let [a, b] = ["a", "b"].map(|name| host.alloc(name, PAGES * 4096).unwrap());
+    host.copy_to_gpu(a, 0..PAGES * 4096).unwrap();
+    host.copy_to_gpu(b, 0..PAGES * 4096).unwrap();
     let arguments = [Arg::Buffer(a), Arg::Buffer(b)];
     for _ in 0..2 {
         let blocks = [PAGES as u32 / 32, 1, 1];
-        gpu.launch(module, "probe", blocks, [32, 1, 1], 0, &arguments)
+        host.launch(module, "probe", blocks, [32, 1, 1], 0, &arguments)
             .unwrap();
     }
-    gpu.finish()
+    host.finish()
 }
 
 fn modes() -> [(&'static str, TransferMode); 2] {

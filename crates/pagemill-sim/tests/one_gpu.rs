@@ -3,101 +3,20 @@
 
 mod common;
 
-use pagemill_policy::migration::{MigrationSpec, POLICIES};
-use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant};
-use pagemill_sim::gpu::{
-    DriverMachine, DriverRun, FaultOrder, FaultSpec, Gpu, GpuMachine, Memory, Options,
-    PatternCosts, PatternGrid, Report, TransferMode, Translation, TranslationSpec,
+use common::patterns::{
+    MIB, driven, in_the_loop_of_patterns, in_the_loop_of_programs, machine, multi_range, point,
 };
-use pagemill_sim::parts::link::ReadSpec;
-use pagemill_sim::uvm::{UvmMachine, UvmPoint, UvmReport, run};
-use pagemill_types::{Bandwidth, PageSize, Picos};
+use pagemill_policy::residency::AccessPattern;
+use pagemill_sim::gpu::{Report, TransferMode};
+use pagemill_sim::uvm::{UvmPoint, UvmReport};
 
-const MIB: u64 = 1 << 20;
-
-/// 15 SMs with 32 MiB behind 16 GB/s, and a driver.
-fn machine() -> GpuMachine {
-    let ns = Picos::from_nanos;
-    let mut machine = GpuMachine::gtx480();
-    machine.sm.max_threads = 1024;
-    machine.translation = Translation::TwoLevels(TranslationSpec {
-        sms_per_utlb: 2,
-        utlb_entries: 16,
-        l2_entries: 1024,
-        l2_ways: 16,
-        l2_latency: ns(100),
-        concurrent_walks: 16,
-        walk_latency: ns(600),
-        local_page: PageSize::MIB_2,
-        remote_page: PageSize::KIB_4,
-    });
-    machine.memory = Memory::Rate {
-        bandwidth: Bandwidth::new(400_000_000_000).unwrap(),
-        latency: ns(450),
-        slices: 12,
-        writes: None,
-    };
-    machine.link.reads = Some(ReadSpec {
-        latency: ns(1200),
-        packet_bytes: 128,
-        outstanding: 768,
-    });
-    machine.link.payload_bytes = 128;
-    machine.memory_bytes = Some(32 * MIB);
-    machine.gmmu = pagemill_sim::gpu::GmmuSpec::ideal();
-    machine.patterns = Some(PatternCosts {
-        iteration: ns(30),
-        unrolled_reads: 4,
-    });
-    machine.driver = Some(DriverMachine {
-        faults: FaultSpec {
-            utlb_outstanding: 56,
-            batch_entries: 256,
-            interrupt_latency: ns(10_000),
-            order: FaultOrder::Arrival,
-        },
-        ..common::driver_machine()
-    });
-    machine
-}
-
-fn multi_range() -> MigrationSpec {
-    let mut spec = MigrationSpec::new(PageSize::MIB_2, POLICIES.find("multi-range").unwrap());
-    spec.range_slots = Some(8);
-    spec
-}
-
-fn point(pattern: AccessPattern, strategy: &str, factor: f64, loops: u32) -> UvmPoint {
-    UvmPoint {
-        pattern,
-        variant: Variant::LockStep,
-        strategy: STRATEGIES.find(strategy).unwrap(),
-        factor,
-        ballast: 0.0,
-        stripe_bytes: 2 * MIB,
-        random_page_bytes: 2 * MIB,
-        loops,
-        reuse: true,
-        seed: 0,
-        partial: multi_range(),
-    }
-}
-
-/// The point in the fast loop of the patterns, and in the loop of programs.
+/// The point in both loops.
 fn both(point: &UvmPoint, mode: TransferMode) -> (UvmReport, Report) {
-    let machine = machine();
-    let patterns = UvmMachine::of(&machine).expect("it has all that patterns need");
-    let fast = run(&patterns, point).expect("a valid point");
-    let spec = point.pattern_spec(&patterns);
-    let mut gpu = Gpu::new(&machine, mode, Options::default()).expect("a valid machine");
-    let buffer = gpu.alloc("data", spec.bytes).expect("there is room");
-    gpu.copy_to_gpu(buffer, 0..spec.bytes)
-        .expect("it is all of it");
-    for _ in 0..point.loops {
-        let mut grid = PatternGrid::new(spec, point.variant, buffer.address.0);
-        gpu.launch_grid("pattern", &mut grid).expect("it fits");
-    }
-    (fast, gpu.finish())
+    let machine = machine(32 * MIB);
+    (
+        in_the_loop_of_patterns(&machine, point),
+        in_the_loop_of_programs(&machine, point, mode),
+    )
 }
 
 /// How far `got` is from `wanted`, in percent.
@@ -156,11 +75,7 @@ fn the_driver_serves_the_same_in_both_loops() {
     ] {
         for &factor in factors {
             let point = point(pattern, "on-demand", factor, 1);
-            let mode = TransferMode::Driver(DriverRun {
-                strategy: point.strategy,
-                stripe_bytes: point.stripe_bytes,
-            });
-            agree(&point, mode, percent);
+            agree(&point, driven("on-demand"), percent);
         }
     }
 }

@@ -9,7 +9,7 @@ use pagemill_map::{Event, Map};
 use pagemill_policy::residency::STRATEGIES;
 use pagemill_sim::TimelineKind;
 use pagemill_sim::gpu::{
-    DriverRun, Gpu, GpuMachine, Limits, Options, Report, Step, SyntheticGrid, TransferMode,
+    DriverRun, GpuMachine, Host, Limits, Options, Report, Step, SyntheticGrid, TransferMode,
     WarpPlace,
 };
 use pagemill_types::PageSize;
@@ -31,9 +31,9 @@ fn thrash(policy: &str, timeline: bool) -> Report {
         limits,
         ..Options::default()
     };
-    let mut gpu = Gpu::new(&machine, mode, options).unwrap();
-    let first = gpu.alloc("first", PAGES / 2 * PAGE_BYTES).unwrap();
-    let second = gpu.alloc("second", PAGES / 2 * PAGE_BYTES).unwrap();
+    let mut host = Host::new(&machine, mode, options).unwrap();
+    let first = host.alloc("first", PAGES / 2 * PAGE_BYTES).unwrap();
+    let second = host.alloc("second", PAGES / 2 * PAGE_BYTES).unwrap();
     for kernel in ["probe", "build"] {
         let step = |place: WarpPlace, step: &mut Step| {
             let at = place.step / 2;
@@ -44,11 +44,11 @@ fn thrash(policy: &str, timeline: bool) -> Report {
                 _ => wait(step, 1),
             }
         };
-        gpu.launch_grid(kernel, &mut SyntheticGrid::new(shape(6, 1), step))
+        host.launch_grid(kernel, &mut SyntheticGrid::new(shape(6, 1), step))
             .unwrap();
-        gpu.copy_from_gpu(second, 0..3 * PAGE_BYTES).unwrap();
+        host.copy_from_gpu(second, 0..3 * PAGE_BYTES).unwrap();
     }
-    gpu.finish()
+    host.finish()
 }
 
 #[test]
@@ -122,9 +122,9 @@ fn thrash_under_a_driver(timeline: bool) -> Report {
         limits,
         ..Options::default()
     };
-    let mut gpu = Gpu::new(&machine, mode, options).unwrap();
-    let data = gpu.alloc("data", 16 * MIB).unwrap();
-    gpu.copy_to_gpu(data, 0..12 * MIB).unwrap();
+    let mut host = Host::new(&machine, mode, options).unwrap();
+    let data = host.alloc("data", 16 * MIB).unwrap();
+    host.copy_to_gpu(data, 0..12 * MIB).unwrap();
     for kernel in ["probe", "build"] {
         let step = |place: WarpPlace, step: &mut Step| {
             let at = place.step / 2;
@@ -135,11 +135,11 @@ fn thrash_under_a_driver(timeline: bool) -> Report {
                 _ => wait(step, 1),
             }
         };
-        gpu.launch_grid(kernel, &mut SyntheticGrid::new(shape(6, 1), step))
+        host.launch_grid(kernel, &mut SyntheticGrid::new(shape(6, 1), step))
             .unwrap();
-        gpu.copy_from_gpu(data, 0..3 * MIB).unwrap();
+        host.copy_from_gpu(data, 0..3 * MIB).unwrap();
     }
-    gpu.finish()
+    host.finish()
 }
 
 #[test]

@@ -12,14 +12,14 @@ use std::time::Duration;
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use pagemill_policy::migration::MigrationSpec;
-use pagemill_sim::{Arg, ExecutionMark, Executor, Gpu, GpuMachine, Options, TransferMode};
+use pagemill_sim::{Arg, ExecutionMark, Executor, GpuMachine, Host, Options, TransferMode};
 use pagemill_testkit::bench::{cost, cpu_time, is_asked_for, rate, report};
 use pagemill_workloads::{WORKLOADS, WorkloadInfo};
 
 const PROGRAMS: [&str; 3] = ["vector-add", "bfs", "laplace3d"];
 const ELEMENTS: u32 = 1 << 22;
 
-fn gpu(timing: bool) -> Gpu {
+fn host(timing: bool) -> Host {
     let policy = pagemill_policy::migration::POLICIES
         .find("multi-range")
         .expect("it is registered");
@@ -28,7 +28,7 @@ fn gpu(timing: bool) -> Gpu {
         timing,
         ..Options::default()
     };
-    Gpu::new(&GpuMachine::gtx480(), TransferMode::Migrate(spec), options)
+    Host::new(&GpuMachine::gtx480(), TransferMode::Migrate(spec), options)
         .expect("the preset is valid")
 }
 
@@ -38,18 +38,19 @@ fn info(name: &str) -> &'static WorkloadInfo {
 
 /// Vectors on a GPU; each call of the closure launches once and returns the thread instructions of the launch.
 fn vector_add(timing: bool) -> impl FnMut() -> u64 {
-    let mut gpu = gpu(timing);
-    let module = gpu
+    let mut host = host(timing);
+    let module = host
+        .gpu
         .load_module("vector-add.ptx", info("vector-add").ptx)
         .expect("the kernel loads");
     let vectors = ["a", "b", "c"].map(|name| {
-        let vector = gpu.alloc(name, 4 * u64::from(ELEMENTS)).expect("it fits");
+        let vector = host.alloc(name, 4 * u64::from(ELEMENTS)).expect("it fits");
         Arg::Buffer(vector)
     });
     let args = [vectors[0], vectors[1], vectors[2], Arg::U32(ELEMENTS)];
     move || {
         let grid = [ELEMENTS / 256, 1, 1];
-        let launch = gpu.launch(module, "vector_add", grid, [256, 1, 1], 0, &args);
+        let launch = host.launch(module, "vector_add", grid, [256, 1, 1], 0, &args);
         launch.expect("it runs").stats.execution.thread_instructions
     }
 }
@@ -59,9 +60,9 @@ fn program(name: &str, timing: bool) -> u64 {
     let program = info
         .build(&info.defaults())
         .expect("the defaults are valid");
-    let mut gpu = gpu(timing);
-    program.run(&mut gpu).expect("its check passes");
-    gpu.finish().execution.thread_instructions
+    let mut host = host(timing);
+    program.run(&mut host).expect("its check passes");
+    host.finish().execution.thread_instructions
 }
 
 fn work(name: &'static str, timing: bool) -> Box<dyn FnMut() -> u64> {
@@ -93,11 +94,11 @@ fn stop_cost(name: &'static str) {
             let program = info
                 .build(&info.defaults())
                 .expect("the defaults are valid");
-            let mut gpu = gpu(true);
+            let mut host = host(true);
             if stops {
-                gpu.stop_when(Arc::new(AtomicBool::new(false)));
+                host.gpu.stop_when(Arc::new(AtomicBool::new(false)));
             }
-            program.run(&mut gpu).expect("its check passes");
+            program.run(&mut host).expect("its check passes");
         }
     };
     cost(&format!("{name}-stop-check"), run(true), run(false));
@@ -126,13 +127,13 @@ fn execution_rate(name: &str, executor: Executor, timing: bool) -> f64 {
         let program = info
             .build(&info.defaults())
             .expect("the defaults are valid");
-        let mut gpu = gpu(timing);
-        gpu.set_executor(executor);
-        gpu.observe_execution(observe);
+        let mut host = host(timing);
+        host.gpu.set_executor(executor);
+        host.gpu.observe_execution(observe);
         EXECUTION.take();
-        program.run(&mut gpu).expect("its check passes");
+        program.run(&mut host).expect("its check passes");
         let (taken, _) = EXECUTION.get();
-        gpu.finish().execution.thread_instructions as f64 / taken.as_secs_f64()
+        host.finish().execution.thread_instructions as f64 / taken.as_secs_f64()
     };
     (0..RUNS).map(run).fold(0.0, f64::max)
 }

@@ -1,6 +1,6 @@
 //! AES-128 encryption of a picture: two streams through memory, all work in shared memory.
 
-use pagemill_sim::{Arg, Gpu};
+use pagemill_sim::{Arg, Host};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -76,21 +76,26 @@ impl Aes {
 }
 
 impl Workload for Aes {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("aes.ptx", INFO.ptx)?;
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("aes.ptx", INFO.ptx)?;
         let cipher = cipher::Aes128::new(self.key());
-        let plain = input(gpu, "plain", self.padded_bytes(), |bytes| {
+        let plain = input(host, "plain", self.padded_bytes(), |bytes| {
             for (index, block) in (0..).zip(bytes.chunks_exact_mut(16)) {
                 block.copy_from_slice(&self.plain_block(index));
             }
         })?;
-        let round_keys = input(gpu, "round_keys", cipher::ROUND_KEY_BYTES as u64, |bytes| {
-            bytes.copy_from_slice(cipher.round_keys().as_flattened());
-        })?;
-        let output = gpu.alloc("cipher", self.padded_bytes())?;
+        let round_keys = input(
+            host,
+            "round_keys",
+            cipher::ROUND_KEY_BYTES as u64,
+            |bytes| {
+                bytes.copy_from_slice(cipher.round_keys().as_flattened());
+            },
+        )?;
+        let output = host.alloc("cipher", self.padded_bytes())?;
 
         let args = [plain, round_keys, output].map(Arg::Buffer);
-        gpu.launch(
+        host.launch(
             module,
             "aes128_encrypt",
             [self.thread_blocks, 1, 1],
@@ -98,10 +103,10 @@ impl Workload for Aes {
             0,
             &args,
         )?;
-        download_results(gpu, self.read_results, &[output])?;
+        download_results(host, self.read_results, &[output])?;
 
         let mut check = Check::bit_exact(NAME);
-        for (index, found) in (0..).zip(gpu.host_bytes(output).chunks_exact(16)) {
+        for (index, found) in (0..).zip(host.gpu.host_bytes(output).chunks_exact(16)) {
             check.equal(
                 "cipher block",
                 index,

@@ -1,6 +1,6 @@
 //! Breadth-first search on a random undirected graph: sparse, data-dependent, many short launches.
 
-use pagemill_sim::{Arg, Buffer, Gpu, ModuleId};
+use pagemill_sim::{Arg, Buffer, Host, ModuleId};
 
 use crate::check::Check;
 use crate::host::{download, download_results, input, upload};
@@ -135,15 +135,17 @@ struct Buffers {
 }
 
 impl Bfs {
-    fn allocate(&self, gpu: &mut Gpu) -> Result<Buffers, WorkloadError> {
+    fn allocate(&self, host: &mut Host) -> Result<Buffers, WorkloadError> {
         let graph = &self.graph;
         let count = u64::from(graph.nodes);
-        let nodes = input(gpu, "nodes", graph.node_bytes(), |bytes| {
+        let nodes = input(host, "nodes", graph.node_bytes(), |bytes| {
             graph.write_nodes(bytes)
         })?;
-        let first_edges = words::<u32>(gpu.host_bytes(nodes)).step_by(2).collect();
+        let first_edges = words::<u32>(host.gpu.host_bytes(nodes))
+            .step_by(2)
+            .collect();
         // A graph without edges still needs an address to pass.
-        let edges = input(gpu, "edges", graph.edge_bytes().max(4), |bytes| {
+        let edges = input(host, "edges", graph.edge_bytes().max(4), |bytes| {
             graph.write_edges(first_edges, bytes)
         })?;
         let only_source =
@@ -151,10 +153,10 @@ impl Bfs {
         Ok(Buffers {
             nodes,
             edges,
-            frontier: input(gpu, "frontier", count, only_source)?,
-            reached: input(gpu, "reached", count, |bytes| bytes.fill(0))?,
-            visited: input(gpu, "visited", count, only_source)?,
-            cost: input(gpu, "cost", count * 4, |bytes| {
+            frontier: input(host, "frontier", count, only_source)?,
+            reached: input(host, "reached", count, |bytes| bytes.fill(0))?,
+            visited: input(host, "visited", count, only_source)?,
+            cost: input(host, "cost", count * 4, |bytes| {
                 fill(bytes, |node| {
                     if node == u64::from(SOURCE) {
                         0
@@ -163,14 +165,14 @@ impl Bfs {
                     }
                 });
             })?,
-            another_level: gpu.alloc("another_level", 1)?,
+            another_level: host.alloc("another_level", 1)?,
         })
     }
 
     /// Runs one level and says whether it reached any node.
     fn run_level(
         &self,
-        gpu: &mut Gpu,
+        host: &mut Host,
         module: ModuleId,
         buffers: &Buffers,
     ) -> Result<bool, WorkloadError> {
@@ -189,10 +191,10 @@ impl Bfs {
         let grid = [self.graph.nodes.div_ceil(THREADS_PER_BLOCK), 1, 1];
         let block = [THREADS_PER_BLOCK, 1, 1];
 
-        gpu.host_bytes_mut(another_level)[0] = 0;
-        upload(gpu, another_level)?;
+        host.gpu.host_bytes_mut(another_level)[0] = 0;
+        upload(host, another_level)?;
         let expand = [nodes, edges, frontier, reached, visited, cost, count];
-        gpu.launch(module, "bfs_expand", grid, block, 0, &expand)?;
+        host.launch(module, "bfs_expand", grid, block, 0, &expand)?;
         let advance = [
             frontier,
             reached,
@@ -200,34 +202,34 @@ impl Bfs {
             Arg::Buffer(another_level),
             count,
         ];
-        gpu.launch(module, "bfs_advance", grid, block, 0, &advance)?;
-        download(gpu, another_level)?;
-        Ok(gpu.host_bytes(another_level)[0] != 0)
+        host.launch(module, "bfs_advance", grid, block, 0, &advance)?;
+        download(host, another_level)?;
+        Ok(host.gpu.host_bytes(another_level)[0] != 0)
     }
 }
 
 impl Workload for Bfs {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("bfs.ptx", INFO.ptx)?;
-        let buffers = self.allocate(gpu)?;
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("bfs.ptx", INFO.ptx)?;
+        let buffers = self.allocate(host)?;
         // No shortest path has more levels than there are nodes; the bound only matters if a kernel went wrong.
         for _level in 0..self.graph.nodes {
-            if !self.run_level(gpu, module, &buffers)? {
+            if !self.run_level(host, module, &buffers)? {
                 break;
             }
         }
-        download_results(gpu, self.read_results, &[buffers.cost])?;
+        download_results(host, self.read_results, &[buffers.cost])?;
 
         let mut check = Check::bit_exact(NAME);
         let expected = distances(
-            gpu.host_bytes(buffers.nodes),
-            gpu.host_bytes(buffers.edges),
+            host.gpu.host_bytes(buffers.nodes),
+            host.gpu.host_bytes(buffers.edges),
             SOURCE,
         );
         for (node, (expected, found)) in (0..).zip(
             expected
                 .into_iter()
-                .zip(words(gpu.host_bytes(buffers.cost))),
+                .zip(words(host.gpu.host_bytes(buffers.cost))),
         ) {
             check.equal("cost", node, expected, found)?;
         }

@@ -1,6 +1,6 @@
 //! Direct Coulomb summation on a grid slice: nearly all arithmetic, each output byte touched once.
 
-use pagemill_sim::{Arg, Gpu};
+use pagemill_sim::{Arg, Host};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -95,18 +95,18 @@ impl CoulombPotential {
 }
 
 impl Workload for CoulombPotential {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("cp.ptx", INFO.ptx)?;
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("cp.ptx", INFO.ptx)?;
         let atoms: Vec<Atom> = (0..u64::from(self.atoms))
             .map(|index| self.atom(index))
             .collect();
-        let atom_buffer = input(gpu, "atoms", u64::from(self.atoms) * 16, |bytes| {
+        let atom_buffer = input(host, "atoms", u64::from(self.atoms) * 16, |bytes| {
             fill(bytes, |word| {
                 let atom = atoms[word as usize / 4];
                 [atom.x, atom.y, atom.dz2, atom.charge][word as usize % 4]
             });
         })?;
-        let energy = gpu.alloc("energy", self.energy_bytes())?;
+        let energy = host.alloc("energy", self.energy_bytes())?;
 
         let grid = [
             self.width / (BLOCK[0] * POINTS_PER_THREAD),
@@ -120,11 +120,11 @@ impl Workload for CoulombPotential {
             Arg::Buffer(energy),
             Arg::U32(self.width),
         ];
-        gpu.launch(module, "coulomb_potential", grid, BLOCK, 0, &args)?;
-        download_results(gpu, self.read_results, &[energy])?;
+        host.launch(module, "coulomb_potential", grid, BLOCK, 0, &args)?;
+        download_results(host, self.read_results, &[energy])?;
 
         let mut check = Check::within(NAME, self.tolerance());
-        for (index, found) in (0..).zip(words::<f32>(gpu.host_bytes(energy))) {
+        for (index, found) in (0..).zip(words::<f32>(host.gpu.host_bytes(energy))) {
             let (row, column) = (index / u64::from(self.width), index % u64::from(self.width));
             let spacing = f64::from(SPACING);
             let (expected, magnitude) =

@@ -1,6 +1,6 @@
 //! Finite differences in time of a field in two dimensions: three arrays, swept in order again and again.
 
-use pagemill_sim::{Arg, Buffer, Gpu};
+use pagemill_sim::{Arg, Buffer, Host};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -96,27 +96,27 @@ impl Fdtd2d {
         }
     }
 
-    fn launch(&self, gpu: &mut Gpu, buffers: [Buffer; 4]) -> Result<(), WorkloadError> {
-        let module = gpu.load_module("fdtd-2d.ptx", INFO.ptx)?;
+    fn launch(&self, host: &mut Host, buffers: [Buffer; 4]) -> Result<(), WorkloadError> {
+        let module = host.gpu.load_module("fdtd-2d.ptx", INFO.ptx)?;
         let [source, ex, ey, hz] = buffers.map(Arg::Buffer);
         let size = Arg::U32(self.size as u32);
         let blocks = |threads: u32| (self.size as u32).div_ceil(threads);
         let grid = [blocks(BLOCK[0]), blocks(BLOCK[1]), 1];
         for step in 0..self.steps {
             let of_ey = [source, ey, hz, size, Arg::U32(step)];
-            gpu.launch(module, "fdtd_ey", grid, BLOCK, 0, &of_ey)?;
-            gpu.launch(module, "fdtd_ex", grid, BLOCK, 0, &[ex, hz, size])?;
-            gpu.launch(module, "fdtd_hz", grid, BLOCK, 0, &[ex, ey, hz, size])?;
+            host.launch(module, "fdtd_ey", grid, BLOCK, 0, &of_ey)?;
+            host.launch(module, "fdtd_ex", grid, BLOCK, 0, &[ex, hz, size])?;
+            host.launch(module, "fdtd_hz", grid, BLOCK, 0, &[ex, ey, hz, size])?;
         }
         Ok(())
     }
 }
 
 impl Workload for Fdtd2d {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
         let mut field = self.field();
         let mut array = |name, cells: &[f32]| {
-            input(gpu, name, CELL_BYTES * cells.len() as u64, |bytes| {
+            input(host, name, CELL_BYTES * cells.len() as u64, |bytes| {
                 fill(bytes, |index| cells[index as usize])
             })
         };
@@ -124,8 +124,8 @@ impl Workload for Fdtd2d {
         let ex = array("ex", &field.ex)?;
         let ey = array("ey", &field.ey)?;
         let hz = array("hz", &field.hz)?;
-        self.launch(gpu, [source, ex, ey, hz])?;
-        download_results(gpu, self.read_results, &[hz])?;
+        self.launch(host, [source, ex, ey, hz])?;
+        download_results(host, self.read_results, &[hz])?;
         (0..self.steps as usize).for_each(|step| field.step(step));
         let mut check = Check::within(NAME, TOLERANCE);
         for (name, buffer, cells) in [
@@ -133,8 +133,9 @@ impl Workload for Fdtd2d {
             ("ey", ey, &field.ey),
             ("hz", hz, &field.hz),
         ] {
-            for ((index, &expected), found) in
-                (0..).zip(cells).zip(words::<f32>(gpu.host_bytes(buffer)))
+            for ((index, &expected), found) in (0..)
+                .zip(cells)
+                .zip(words::<f32>(host.gpu.host_bytes(buffer)))
             {
                 let scale = f64::from(expected.abs().max(1.0));
                 check.close(name, index, expected.into(), found, scale)?;

@@ -1,6 +1,6 @@
 //! Heat in a chip: two arrays that take turns and one that is only read, swept in tiles.
 
-use pagemill_sim::{Arg, Gpu};
+use pagemill_sim::{Arg, Host};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -77,16 +77,16 @@ impl Hotspot {
 }
 
 impl Workload for Hotspot {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("hotspot.ptx", INFO.ptx)?;
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("hotspot.ptx", INFO.ptx)?;
         let bytes = CELL_BYTES * self.size * self.size;
         let mut heat = self.cells(0, 300.0, 340.0);
         let power = self.cells(1, 0.0, 1.0);
-        let mut from = input(gpu, "heat", bytes, |bytes| {
+        let mut from = input(host, "heat", bytes, |bytes| {
             fill(bytes, |at| heat[at as usize])
         })?;
-        let mut to = gpu.alloc("next", bytes)?;
-        let of_power = input(gpu, "power", bytes, |bytes| {
+        let mut to = host.alloc("next", bytes)?;
+        let of_power = input(host, "power", bytes, |bytes| {
             fill(bytes, |at| power[at as usize])
         })?;
         let blocks = (self.size as u32).div_ceil(TILE - 2 * STEPS);
@@ -101,15 +101,17 @@ impl Workload for Hotspot {
                 Arg::F32(ALONG),
                 Arg::F32(UP),
             ];
-            gpu.launch(module, "hotspot", grid, block, 0, &args)?;
+            host.launch(module, "hotspot", grid, block, 0, &args)?;
             std::mem::swap(&mut from, &mut to);
         }
-        download_results(gpu, self.read_results, &[from])?;
+        download_results(host, self.read_results, &[from])?;
         for _ in 0..self.launches * STEPS {
             heat = self.step(&power, &heat);
         }
         let mut check = Check::within(NAME, TOLERANCE);
-        for ((index, &expected), found) in (0..).zip(&heat).zip(words::<f32>(gpu.host_bytes(from)))
+        for ((index, &expected), found) in (0..)
+            .zip(&heat)
+            .zip(words::<f32>(host.gpu.host_bytes(from)))
         {
             let scale = f64::from(expected.abs().max(1.0));
             check.close("heat", index, expected.into(), found, scale)?;

@@ -1,6 +1,6 @@
 //! Jacobi steps of the 3-D Laplace equation: regular, strided, a few large arrays.
 
-use pagemill_sim::{Arg, Gpu};
+use pagemill_sim::{Arg, Host};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -184,23 +184,26 @@ struct Laplace3d {
 }
 
 impl Workload for Laplace3d {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("laplace3d.ptx", INFO.ptx)?;
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("laplace3d.ptx", INFO.ptx)?;
         let grid = &self.grid;
-        let mut from = input(gpu, "u1", grid.bytes(), |bytes| grid.write_initial(bytes))?;
-        let mut to = gpu.alloc("u2", grid.bytes())?;
+        let mut from = input(host, "u1", grid.bytes(), |bytes| grid.write_initial(bytes))?;
+        let mut to = host.alloc("u2", grid.bytes())?;
 
         let blocks = [grid.nx.div_ceil(TILE[0]), grid.ny.div_ceil(TILE[1]), 1];
         let sizes = [grid.nx, grid.ny, grid.nz, grid.pitch() as u32].map(Arg::U32);
         for _ in 0..self.iterations {
             let args = [&[Arg::Buffer(from), Arg::Buffer(to)][..], &sizes].concat();
-            gpu.launch(module, "laplace3d", blocks, TILE, 0, &args)?;
+            host.launch(module, "laplace3d", blocks, TILE, 0, &args)?;
             std::mem::swap(&mut from, &mut to);
         }
-        download_results(gpu, self.read_results, &[from])?;
+        download_results(host, self.read_results, &[from])?;
 
         let mut check = Check::bit_exact(NAME);
-        let rows = gpu.host_bytes(from).chunks_exact(grid.pitch() as usize * 4);
+        let rows = host
+            .gpu
+            .host_bytes(from)
+            .chunks_exact(grid.pitch() as usize * 4);
         let expected_rows = Planes::after(*grid, self.iterations).flat_map(|plane| {
             plane
                 .chunks_exact(grid.nx as usize)

@@ -1,6 +1,6 @@
 //! LIBOR market model Monte Carlo: almost no global memory, a long history in local memory.
 
-use pagemill_sim::{Arg, Gpu};
+use pagemill_sim::{Arg, Host};
 
 use crate::check::Check;
 use crate::host::download_results;
@@ -51,19 +51,19 @@ struct Libor {
 }
 
 impl Workload for Libor {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("lib.ptx", INFO.ptx)?;
-        let value = gpu.alloc("value", u64::from(self.paths) * 4)?;
-        let delta = gpu.alloc("delta", u64::from(self.paths) * 4)?;
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("lib.ptx", INFO.ptx)?;
+        let value = host.alloc("value", u64::from(self.paths) * 4)?;
+        let delta = host.alloc("delta", u64::from(self.paths) * 4)?;
 
         let grid = [self.paths.div_ceil(THREADS_PER_BLOCK), 1, 1];
         let block = [THREADS_PER_BLOCK, 1, 1];
         let [paths, seed] = [self.paths, self.seed].map(Arg::U32);
         let with_delta = [Arg::Buffer(value), Arg::Buffer(delta), paths, seed];
-        gpu.launch(module, "libor_value_and_delta", grid, block, 0, &with_delta)?;
+        host.launch(module, "libor_value_and_delta", grid, block, 0, &with_delta)?;
         // The second launch writes the same values again.
-        let values_with_delta = gpu.host_bytes(value).to_vec();
-        gpu.launch(
+        let values_with_delta = host.gpu.host_bytes(value).to_vec();
+        host.launch(
             module,
             "libor_value",
             grid,
@@ -71,12 +71,12 @@ impl Workload for Libor {
             0,
             &[Arg::Buffer(value), paths, seed],
         )?;
-        download_results(gpu, self.read_results, &[value, delta])?;
+        download_results(host, self.read_results, &[value, delta])?;
 
         let mut check = Check::within(NAME, TOLERANCE);
-        let values = words(&values_with_delta).zip(words(gpu.host_bytes(value)));
+        let values = words(&values_with_delta).zip(words(host.gpu.host_bytes(value)));
         for (path, ((with_delta, alone), delta)) in
-            (0..).zip(values.zip(words(gpu.host_bytes(delta))))
+            (0..).zip(values.zip(words(host.gpu.host_bytes(delta))))
         {
             let expected = model::valuation(self.seed, path);
             let index = u64::from(path);

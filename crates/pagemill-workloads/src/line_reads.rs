@@ -1,6 +1,6 @@
 //! A long array read by requests of 32, of 128, or of 32 and 96 bytes: what a link makes of each.
 
-use pagemill_sim::{Arg, Gpu};
+use pagemill_sim::{Arg, Host};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -97,12 +97,12 @@ impl LineReads {
 }
 
 impl Workload for LineReads {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("line-reads.ptx", INFO.ptx)?;
-        let array = input(gpu, "words", WORD_BYTES * self.words(), |bytes| {
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("line-reads.ptx", INFO.ptx)?;
+        let array = input(host, "words", WORD_BYTES * self.words(), |bytes| {
             fill(bytes, |index| self.word(index))
         })?;
-        let sums = gpu.alloc("sums", WORD_BYTES * self.grid_threads())?;
+        let sums = host.alloc("sums", WORD_BYTES * self.grid_threads())?;
         let mut args = vec![Arg::Buffer(array), Arg::U64(self.lines), Arg::Buffer(sums)];
         let kernel = match self.merged {
             true => "read_merged",
@@ -112,10 +112,10 @@ impl Workload for LineReads {
             args.push(Arg::U64(self.offset));
         }
         let (grid, block) = ([self.blocks, 1, 1], [self.threads, 1, 1]);
-        gpu.launch(module, kernel, grid, block, 0, &args)?;
-        download_results(gpu, self.read_results, &[sums])?;
+        host.launch(module, kernel, grid, block, 0, &args)?;
+        download_results(host, self.read_results, &[sums])?;
         let mut check = Check::bit_exact(NAME);
-        let found = words::<u32>(gpu.host_bytes(sums));
+        let found = words::<u32>(host.gpu.host_bytes(sums));
         for ((index, expected), found) in (0..).zip(self.expected()).zip(found) {
             check.equal("sums", index, expected, found)?;
         }

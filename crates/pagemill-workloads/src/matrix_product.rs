@@ -1,6 +1,6 @@
 //! The product of two matrices in tiles, as a library for linear algebra computes it.
 
-use pagemill_sim::{Arg, Gpu};
+use pagemill_sim::{Arg, Host};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -133,11 +133,13 @@ impl Product {
 }
 
 impl Workload for MatrixProduct {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("matrix-product.ptx", INFO.ptx)?;
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("matrix-product.ptx", INFO.ptx)?;
         let (a, b) = (self.matrix(0, self.depth), self.matrix(1, self.columns));
         let mut array = |name, columns, element: &dyn Fn(u64) -> f32| {
-            input(gpu, name, self.bytes(columns), |bytes| fill(bytes, element))
+            input(host, name, self.bytes(columns), |bytes| {
+                fill(bytes, element)
+            })
         };
         let at_a = array("a", self.depth, &|index| a.element(index))?;
         let at_b = array("b", self.columns, &|index| b.element(index))?;
@@ -155,11 +157,11 @@ impl Workload for MatrixProduct {
             tiles(self.columns, TILE_COLUMNS),
             1,
         ];
-        gpu.launch(module, "matrix_product", grid, [THREADS, 1, 1], 0, &args)?;
-        download_results(gpu, self.read_results, &[at_c])?;
+        host.launch(module, "matrix_product", grid, [THREADS, 1, 1], 0, &args)?;
+        download_results(host, self.read_results, &[at_c])?;
         let product = Product::of(a, b);
         let mut check = Check::bit_exact(NAME);
-        for (index, found) in (0..).zip(words::<f32>(gpu.host_bytes(at_c))) {
+        for (index, found) in (0..).zip(words::<f32>(host.gpu.host_bytes(at_c))) {
             let expected = product.element(index);
             check.equal("c", index, expected.to_bits(), found.to_bits())?;
         }

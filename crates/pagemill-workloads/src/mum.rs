@@ -1,6 +1,6 @@
 //! Exact matching in a suffix tree: pointer chasing over a structure much larger than any cache.
 
-use pagemill_sim::{Arg, Gpu};
+use pagemill_sim::{Arg, Host};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -130,21 +130,21 @@ impl Mum {
 }
 
 impl Workload for Mum {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("mum.ptx", INFO.ptx)?;
-        let genome = input(gpu, "genome", u64::from(self.genome_bases), |bytes| {
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("mum.ptx", INFO.ptx)?;
+        let genome = input(host, "genome", u64::from(self.genome_bases), |bytes| {
             self.write_genome(bytes)
         })?;
         // The host program holds the genome beside the tree while it builds it; the tree is built where it will be used.
-        let text = gpu.host_bytes(genome).to_vec();
-        let tree = gpu.alloc("tree", self.tree_bytes())?;
-        let tree_used = suffix_tree::build(&text, gpu.host_bytes_mut(tree));
-        gpu.copy_to_gpu(tree, 0..tree_used)?;
-        let queries = input(gpu, "queries", self.query_bytes(), |bytes| {
+        let text = host.gpu.host_bytes(genome).to_vec();
+        let tree = host.alloc("tree", self.tree_bytes())?;
+        let tree_used = suffix_tree::build(&text, host.gpu.host_bytes_mut(tree));
+        host.copy_to_gpu(tree, 0..tree_used)?;
+        let queries = input(host, "queries", self.query_bytes(), |bytes| {
             self.write_queries(&text, bytes)
         })?;
         drop(text);
-        let matches = gpu.alloc("matches", self.match_bytes())?;
+        let matches = host.alloc("matches", self.match_bytes())?;
 
         let args = [
             Arg::Buffer(tree),
@@ -157,7 +157,7 @@ impl Workload for Mum {
             Arg::Buffer(matches),
         ];
         let grid = [self.queries.div_ceil(THREADS_PER_BLOCK), 1, 1];
-        gpu.launch(
+        host.launch(
             module,
             "mum_match",
             grid,
@@ -165,16 +165,16 @@ impl Workload for Mum {
             0,
             &args,
         )?;
-        download_results(gpu, self.read_results, &[matches])?;
+        download_results(host, self.read_results, &[matches])?;
 
         let mut check = Check::bit_exact(NAME);
         let certificate = certificate::Certificate {
-            genome: gpu.host_bytes(genome),
-            queries: gpu.host_bytes(queries),
+            genome: host.gpu.host_bytes(genome),
+            queries: host.gpu.host_bytes(queries),
             query_length: self.query_length as usize,
             minimum_match: self.minimum_match as usize,
         };
-        certificate.check(gpu.host_bytes(matches), &mut check)?;
+        certificate.check(host.gpu.host_bytes(matches), &mut check)?;
         Ok(check.finish())
     }
 

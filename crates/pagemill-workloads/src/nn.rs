@@ -4,7 +4,7 @@ mod digits;
 mod network;
 mod weights;
 
-use pagemill_sim::{Arg, Buffer, Gpu, ModuleId};
+use pagemill_sim::{Arg, Buffer, Host, ModuleId};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -65,10 +65,10 @@ impl Nn {
         }
     }
 
-    fn allocate(&self, gpu: &mut Gpu, weights: &Weights) -> Result<Buffers, WorkloadError> {
+    fn allocate(&self, host: &mut Host, weights: &Weights) -> Result<Buffers, WorkloadError> {
         let mut weight_buffer = |layer: usize, name| {
             let values = &weights.0[layer];
-            input(gpu, name, values.len() as u64 * 4, |bytes| {
+            input(host, name, values.len() as u64 * 4, |bytes| {
                 fill(bytes, |index| values[index as usize]);
             })
         };
@@ -78,11 +78,11 @@ impl Nn {
             weight_buffer(2, "weights3")?,
             weight_buffer(3, "weights4")?,
         ];
-        let images = input(gpu, "images", self.value_bytes(IMAGE_PIXELS), |bytes| {
+        let images = input(host, "images", self.value_bytes(IMAGE_PIXELS), |bytes| {
             self.write_images(bytes);
         })?;
         let mut layer_buffer =
-            |layer: usize, name| gpu.alloc(name, self.value_bytes(LAYERS[layer].outputs()));
+            |layer: usize, name| host.alloc(name, self.value_bytes(LAYERS[layer].outputs()));
         let values = [
             images,
             layer_buffer(0, "layer1")?,
@@ -95,7 +95,7 @@ impl Nn {
 
     fn check(
         &self,
-        gpu: &Gpu,
+        host: &Host,
         buffers: &Buffers,
         weights: &Weights,
     ) -> Result<Checked, WorkloadError> {
@@ -104,7 +104,7 @@ impl Nn {
             let mut expected = image(self.seed, digit);
             for (index, layer) in LAYERS.iter().enumerate() {
                 expected = layer.forward(&weights.0[index], &expected);
-                let bytes = gpu.host_bytes(buffers.values[index + 1]);
+                let bytes = host.gpu.host_bytes(buffers.values[index + 1]);
                 let first = digit * layer.outputs() as u64;
                 let found = words::<f32>(&bytes[first as usize * 4..]);
                 for (place, (&expected, found)) in (first..).zip(expected.iter().zip(found)) {
@@ -123,7 +123,7 @@ fn from_digit(buffer: Buffer, first_digit: u32, values_per_digit: usize) -> Arg 
 
 /// Runs one layer on `digits` digits from `first_digit` on.
 fn launch_layer(
-    gpu: &mut Gpu,
+    host: &mut Host,
     module: ModuleId,
     buffers: &Buffers,
     index: usize,
@@ -153,23 +153,23 @@ fn launch_layer(
     };
     let grid = [blocks as u32, digits, 1];
     let block = [side as u32, side as u32, 1];
-    gpu.launch(module, kernel, grid, block, 0, &args)?;
+    host.launch(module, kernel, grid, block, 0, &args)?;
     Ok(())
 }
 
 impl Workload for Nn {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("nn.ptx", INFO.ptx)?;
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("nn.ptx", INFO.ptx)?;
         let weights = Weights::generate(self.seed);
-        let buffers = self.allocate(gpu, &weights)?;
+        let buffers = self.allocate(host, &weights)?;
         for first_digit in (0..self.digits).step_by(DIGITS_PER_LAUNCH as usize) {
             let digits = DIGITS_PER_LAUNCH.min(self.digits - first_digit);
             for layer in 0..LAYERS.len() {
-                launch_layer(gpu, module, &buffers, layer, first_digit, digits)?;
+                launch_layer(host, module, &buffers, layer, first_digit, digits)?;
             }
         }
-        download_results(gpu, self.read_results, &buffers.values[LAYERS.len()..])?;
-        self.check(gpu, &buffers, &weights)
+        download_results(host, self.read_results, &buffers.values[LAYERS.len()..])?;
+        self.check(host, &buffers, &weights)
     }
 
     fn footprint_bytes(&self) -> u64 {

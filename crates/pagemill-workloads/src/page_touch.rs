@@ -1,6 +1,6 @@
 //! One word of each 4 KiB page, read once: what a batch of page faults holds when nothing else happens.
 
-use pagemill_sim::{Arg, Gpu};
+use pagemill_sim::{Arg, Host};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -52,15 +52,15 @@ impl PageTouch {
 }
 
 impl Workload for PageTouch {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("page-touch.ptx", INFO.ptx)?;
-        let array = input(gpu, "words", PAGE_BYTES * self.pages(), |bytes| {
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("page-touch.ptx", INFO.ptx)?;
+        let array = input(host, "words", PAGE_BYTES * self.pages(), |bytes| {
             for page in (0..self.pages()).step_by(MARKED_PAGES as usize) {
                 let start = (page * PAGE_BYTES) as usize;
                 bytes[start..start + 4].copy_from_slice(&(page as u32).to_le_bytes());
             }
         })?;
-        let wrong = input(gpu, "wrong", 4, |_| ())?;
+        let wrong = input(host, "wrong", 4, |_| ())?;
         let args = [
             Arg::Buffer(array),
             Arg::U32(self.pages_log2),
@@ -71,7 +71,7 @@ impl Workload for PageTouch {
             false => "touch_in_order",
         };
         let blocks = self.pages().div_ceil(u64::from(self.threads)) as u32;
-        gpu.launch(
+        host.launch(
             module,
             kernel,
             [blocks, 1, 1],
@@ -79,9 +79,9 @@ impl Workload for PageTouch {
             0,
             &args,
         )?;
-        download_results(gpu, self.read_results, &[wrong])?;
+        download_results(host, self.read_results, &[wrong])?;
         let mut check = Check::bit_exact(NAME);
-        let found = words::<u32>(gpu.host_bytes(wrong)).next();
+        let found = words::<u32>(host.gpu.host_bytes(wrong)).next();
         check.equal("wrong", 0, Some(0), found)?;
         Ok(check.finish())
     }

@@ -1,6 +1,6 @@
 //! One thread follows pointers: the latency of what holds them.
 
-use pagemill_sim::{Arg, Gpu};
+use pagemill_sim::{Arg, Host};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -68,11 +68,11 @@ impl PointerChase {
 }
 
 impl Workload for PointerChase {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("pointer-chase.ptx", INFO.ptx)?;
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("pointer-chase.ptx", INFO.ptx)?;
         let order = self.order();
-        let base = gpu.next_managed_address().0;
-        let chain = input(gpu, "chain", self.lines * LINE_BYTES, |bytes| {
+        let base = host.gpu.next_managed_address().0;
+        let chain = input(host, "chain", self.lines * LINE_BYTES, |bytes| {
             let words_of_line = LINE_BYTES / 8;
             fill(bytes, |word: u64| {
                 let next = order[(word / words_of_line) as usize];
@@ -82,18 +82,18 @@ impl Workload for PointerChase {
                 }
             });
         })?;
-        let last = gpu.alloc("last", 8)?;
+        let last = host.alloc("last", 8)?;
         let mut check = Check::bit_exact(NAME);
         let visits = self.lines.next_multiple_of(ROUND_HOPS);
         for (launch, hops) in (0..).zip([visits, self.hops]) {
             let args = [Arg::Buffer(chain), Arg::U32(hops as u32), Arg::Buffer(last)];
-            gpu.launch(module, "pointer_chase", [1; 3], [1; 3], 0, &args)?;
+            host.launch(module, "pointer_chase", [1; 3], [1; 3], 0, &args)?;
             let line = (0..hops % self.lines).fold(0, |line, _| order[line as usize]);
             let expected = chain.address.0 + u64::from(line) * LINE_BYTES;
-            let found = words::<u64>(gpu.host_bytes(last)).next();
+            let found = words::<u64>(host.gpu.host_bytes(last)).next();
             check.equal("last", launch, Some(expected), found)?;
         }
-        download_results(gpu, self.read_results, &[last])?;
+        download_results(host, self.read_results, &[last])?;
         Ok(Checked {
             accesses: self.hops,
             ..check.finish()

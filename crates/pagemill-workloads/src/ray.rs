@@ -3,7 +3,7 @@
 mod reference;
 mod scene;
 
-use pagemill_sim::{Arg, Gpu};
+use pagemill_sim::{Arg, Host};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -102,11 +102,11 @@ impl Ray {
 }
 
 impl Workload for Ray {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("ray.ptx", INFO.ptx)?;
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("ray.ptx", INFO.ptx)?;
         let scene = Scene::generate(self.sphere_count, self.seed);
-        let spheres = input(gpu, "spheres", scene.bytes(), |bytes| scene.write(bytes))?;
-        let image = gpu.alloc("image", self.view.image_bytes())?;
+        let spheres = input(host, "spheres", scene.bytes(), |bytes| scene.write(bytes))?;
+        let image = host.alloc("image", self.view.image_bytes())?;
 
         let View { width, height } = self.view;
         let args = [
@@ -119,9 +119,9 @@ impl Workload for Ray {
             Arg::F32(self.view.pixel()),
         ];
         let blocks = [width.div_ceil(TILE[0]), height.div_ceil(TILE[1]), 1];
-        gpu.launch(module, "ray_trace", blocks, TILE, 0, &args)?;
-        download_results(gpu, self.read_results, &[image])?;
-        self.check(&scene, gpu.host_bytes(image))
+        host.launch(module, "ray_trace", blocks, TILE, 0, &args)?;
+        download_results(host, self.read_results, &[image])?;
+        self.check(&scene, host.gpu.host_bytes(image))
     }
 
     fn footprint_bytes(&self) -> u64 {

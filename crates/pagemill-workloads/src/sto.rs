@@ -2,7 +2,7 @@
 
 mod md5;
 
-use pagemill_sim::{Arg, Gpu};
+use pagemill_sim::{Arg, Host};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -120,12 +120,12 @@ impl std::fmt::Debug for Digest {
 }
 
 impl Workload for Sto {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("sto.ptx", INFO.ptx)?;
-        let file = input(gpu, "file", self.input_bytes(), |bytes| {
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("sto.ptx", INFO.ptx)?;
+        let file = input(host, "file", self.input_bytes(), |bytes| {
             self.write_file(bytes);
         })?;
-        let digests = gpu.alloc("digests", self.digest_bytes())?;
+        let digests = host.alloc("digests", self.digest_bytes())?;
 
         let blocks = self.windows.div_ceil(u64::from(THREADS_PER_BLOCK)) as u32;
         let args = [
@@ -135,7 +135,7 @@ impl Workload for Sto {
             Arg::U32(self.window_bytes / u32::BYTES as u32),
             Arg::U32(self.step_bytes / u32::BYTES as u32),
         ];
-        gpu.launch(
+        host.launch(
             module,
             "sto_digests",
             [blocks, 1, 1],
@@ -143,8 +143,8 @@ impl Workload for Sto {
             self.shared_bytes(),
             &args,
         )?;
-        download_results(gpu, self.read_results, &[digests])?;
-        self.check(gpu.host_bytes(file), gpu.host_bytes(digests))
+        download_results(host, self.read_results, &[digests])?;
+        self.check(host.gpu.host_bytes(file), host.gpu.host_bytes(digests))
     }
 
     fn footprint_bytes(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! Long arrays, an element for each thread: bandwidth by the warps that are there.
 
-use pagemill_sim::{Arg, Buffer, Gpu};
+use pagemill_sim::{Arg, Buffer, Host};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -101,11 +101,11 @@ impl Streams {
         ELEMENT_BYTES * (self.elements * self.writes).max(1)
     }
 
-    fn inputs(&self, gpu: &mut Gpu) -> Result<Vec<Buffer>, WorkloadError> {
+    fn inputs(&self, host: &mut Host) -> Result<Vec<Buffer>, WorkloadError> {
         let names = ["b", "c", "d"];
         let arrays = (0..self.reads).zip(names);
         let made = arrays.map(|(array, name)| {
-            input(gpu, name, ELEMENT_BYTES * self.elements, |bytes| {
+            input(host, name, ELEMENT_BYTES * self.elements, |bytes| {
                 fill(bytes, |index| self.element(array, index))
             })
         });
@@ -114,19 +114,19 @@ impl Streams {
 }
 
 impl Workload for Streams {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("streams.ptx", INFO.ptx)?;
-        let inputs = self.inputs(gpu)?;
-        let a = gpu.alloc("a", self.written_bytes())?;
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("streams.ptx", INFO.ptx)?;
+        let inputs = self.inputs(host)?;
+        let a = host.alloc("a", self.written_bytes())?;
         let args: Vec<Arg> = inputs.into_iter().chain([a]).map(Arg::Buffer).collect();
         let grid = [(self.elements / u64::from(self.threads)) as u32, 1, 1];
         for _ in 0..2 {
             let block = [self.threads, 1, 1];
-            gpu.launch(module, self.kernel, grid, block, self.shared_bytes, &args)?;
+            host.launch(module, self.kernel, grid, block, self.shared_bytes, &args)?;
         }
-        download_results(gpu, self.read_results, &[a])?;
+        download_results(host, self.read_results, &[a])?;
         let mut check = Check::bit_exact(NAME);
-        for (index, found) in (0..).zip(words::<f64>(gpu.host_bytes(a))) {
+        for (index, found) in (0..).zip(words::<f64>(host.gpu.host_bytes(a))) {
             let expected = self.expected(index);
             check.equal("a", index, expected.to_bits(), found.to_bits())?;
         }

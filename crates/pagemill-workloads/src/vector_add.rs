@@ -1,6 +1,6 @@
 //! `c = a + b`: the densest pattern there is.
 
-use pagemill_sim::{Arg, Gpu};
+use pagemill_sim::{Arg, Host};
 
 use crate::check::Check;
 use crate::host::{download_results, input};
@@ -58,15 +58,15 @@ impl VectorAdd {
 }
 
 impl Workload for VectorAdd {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let module = gpu.load_module("vector-add.ptx", INFO.ptx)?;
-        let a = input(gpu, "a", self.vector_bytes(), |bytes| {
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let module = host.gpu.load_module("vector-add.ptx", INFO.ptx)?;
+        let a = input(host, "a", self.vector_bytes(), |bytes| {
             fill(bytes, |i| self.element(0, i))
         })?;
-        let b = input(gpu, "b", self.vector_bytes(), |bytes| {
+        let b = input(host, "b", self.vector_bytes(), |bytes| {
             fill(bytes, |i| self.element(1, i))
         })?;
-        let c = gpu.alloc("c", self.vector_bytes())?;
+        let c = host.alloc("c", self.vector_bytes())?;
 
         let grid = [self.elements.div_ceil(THREADS_PER_BLOCK), 1, 1];
         let args = [
@@ -75,7 +75,7 @@ impl Workload for VectorAdd {
             Arg::Buffer(c),
             Arg::U32(self.elements),
         ];
-        gpu.launch(
+        host.launch(
             module,
             "vector_add",
             grid,
@@ -83,10 +83,10 @@ impl Workload for VectorAdd {
             0,
             &args,
         )?;
-        download_results(gpu, self.read_results, &[c])?;
+        download_results(host, self.read_results, &[c])?;
 
         let mut check = Check::bit_exact(NAME);
-        for (i, found) in (0..).zip(words::<f32>(gpu.host_bytes(c))) {
+        for (i, found) in (0..).zip(words::<f32>(host.gpu.host_bytes(c))) {
             check.same_bits("c", i, self.element(0, i) + self.element(1, i), found)?;
         }
         Ok(check.finish())

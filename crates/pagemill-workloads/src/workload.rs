@@ -1,4 +1,4 @@
-use pagemill_sim::{Gpu, GpuError};
+use pagemill_sim::{GpuError, Host};
 use pagemill_types::named;
 
 use crate::{Parameter, ParameterError, Values};
@@ -9,7 +9,7 @@ pub trait Workload: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// What the GPU refused or trapped on, or the first result that differs from the reference.
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError>;
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError>;
 
     /// Bytes of all device allocations together.
     fn footprint_bytes(&self) -> u64;

@@ -4,7 +4,7 @@ mod atmosphere;
 mod cell;
 mod column;
 
-use pagemill_sim::{Arg, Buffer, Gpu};
+use pagemill_sim::{Arg, Buffer, Host};
 
 use crate::check::Check;
 use crate::host::{download, download_results, input, upload};
@@ -95,24 +95,24 @@ impl Buffers {
 }
 
 impl Wp {
-    fn allocate(&self, gpu: &mut Gpu) -> Result<Buffers, WorkloadError> {
+    fn allocate(&self, host: &mut Host) -> Result<Buffers, WorkloadError> {
         let atmosphere = &self.atmosphere;
         let mut fields = Vec::new();
         for name in FIELDS {
-            fields.push(gpu.alloc(name, atmosphere.cells() * 4)?);
+            fields.push(host.alloc(name, atmosphere.cells() * 4)?);
         }
         let fields = fields.try_into().expect("one buffer was pushed a field");
-        write_fields(gpu, atmosphere, &fields);
+        write_fields(host, atmosphere, &fields);
         for field in fields {
-            upload(gpu, field)?;
+            upload(host, field)?;
         }
-        let mut zeroed = |name| input(gpu, name, atmosphere.columns() * 4, |bytes| bytes.fill(0));
+        let mut zeroed = |name| input(host, name, atmosphere.columns() * 4, |bytes| bytes.fill(0));
         let ground = [zeroed(GROUND_FIELDS[0])?, zeroed(GROUND_FIELDS[1])?];
         Ok(Buffers { fields, ground })
     }
 
-    fn run_steps(&self, gpu: &mut Gpu, buffers: &Buffers) -> Result<(), WorkloadError> {
-        let module = gpu.load_module("wp.ptx", INFO.ptx)?;
+    fn run_steps(&self, host: &mut Host, buffers: &Buffers) -> Result<(), WorkloadError> {
+        let module = host.gpu.load_module("wp.ptx", INFO.ptx)?;
         let Atmosphere {
             west_east,
             south_north,
@@ -135,16 +135,16 @@ impl Wp {
         for step in 0..self.steps {
             if self.host_dynamics && step > 0 {
                 for &field in buffers.state() {
-                    download(gpu, field)?;
-                    upload(gpu, field)?;
+                    download(host, field)?;
+                    upload(host, field)?;
                 }
             }
-            gpu.launch(module, "wp_step", blocks, TILE, 0, &args)?;
+            host.launch(module, "wp_step", blocks, TILE, 0, &args)?;
         }
         Ok(())
     }
 
-    fn check(&self, gpu: &Gpu, buffers: &Buffers) -> Result<Checked, WorkloadError> {
+    fn check(&self, host: &Host, buffers: &Buffers) -> Result<Checked, WorkloadError> {
         let mut check = Check::bit_exact(NAME);
         let atmosphere = &self.atmosphere;
         for j in 0..atmosphere.south_north {
@@ -153,7 +153,7 @@ impl Wp {
                 for _ in 0..self.steps {
                     column.step(STEP_SECONDS);
                 }
-                check_column(&mut check, gpu, atmosphere, buffers, (i, j), &column)?;
+                check_column(&mut check, host, atmosphere, buffers, (i, j), &column)?;
             }
         }
         Ok(check.finish())
@@ -161,12 +161,12 @@ impl Wp {
 }
 
 /// Writes every field of every column as the CPU would.
-fn write_fields(gpu: &mut Gpu, atmosphere: &Atmosphere, buffers: &[Buffer; FIELDS.len()]) {
+fn write_fields(host: &mut Host, atmosphere: &Atmosphere, buffers: &[Buffer; FIELDS.len()]) {
     for j in 0..atmosphere.south_north {
         for i in 0..atmosphere.west_east {
             let column = atmosphere.column(i, j);
             for (&buffer, values) in buffers.iter().zip(column.fields()) {
-                let bytes = gpu.host_bytes_mut(buffer);
+                let bytes = host.gpu.host_bytes_mut(buffer);
                 for (level, &value) in (0..).zip(values) {
                     set(bytes, atmosphere.cell(i, j, level) as usize, value);
                 }
@@ -178,7 +178,7 @@ fn write_fields(gpu: &mut Gpu, atmosphere: &Atmosphere, buffers: &[Buffer; FIELD
 /// Compares one column of the results.
 fn check_column(
     check: &mut Check,
-    gpu: &Gpu,
+    host: &Host,
     atmosphere: &Atmosphere,
     buffers: &Buffers,
     (i, j): (u32, u32),
@@ -189,7 +189,7 @@ fn check_column(
         .zip(&buffers.fields)
         .zip(expected.fields());
     for ((name, &buffer), values) in fields {
-        let bytes = gpu.host_bytes(buffer);
+        let bytes = host.gpu.host_bytes(buffer);
         for (level, &value) in (0..).zip(values) {
             let index = atmosphere.cell(i, j, level);
             check.same_bits(name, index, value, get(bytes, index as usize))?;
@@ -202,19 +202,19 @@ fn check_column(
             name,
             index,
             value,
-            get(gpu.host_bytes(buffer), index as usize),
+            get(host.gpu.host_bytes(buffer), index as usize),
         )?;
     }
     Ok(())
 }
 
 impl Workload for Wp {
-    fn run(&self, gpu: &mut Gpu) -> Result<Checked, WorkloadError> {
-        let buffers = self.allocate(gpu)?;
-        self.run_steps(gpu, &buffers)?;
-        download_results(gpu, self.read_results, buffers.state())?;
-        download_results(gpu, self.read_results, &buffers.ground)?;
-        self.check(gpu, &buffers)
+    fn run(&self, host: &mut Host) -> Result<Checked, WorkloadError> {
+        let buffers = self.allocate(host)?;
+        self.run_steps(host, &buffers)?;
+        download_results(host, self.read_results, buffers.state())?;
+        download_results(host, self.read_results, &buffers.ground)?;
+        self.check(host, &buffers)
     }
 
     fn footprint_bytes(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! Every program at small and awkward sizes, executed without timing: its own check compares every value with its reference.
 
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
-use pagemill_sim::{Executor, Gpu, GpuMachine, Options, TransferMode};
+use pagemill_sim::{Executor, GpuMachine, Host, Options, TransferMode};
 use pagemill_types::PageSize;
 use pagemill_workloads::{Checked, WORKLOADS, WorkloadInfo};
 
@@ -194,13 +194,13 @@ fn run(info: &'static WorkloadInfo, settings: &[(&str, u64)]) -> Checked {
         timing: false,
         ..Options::default()
     };
-    let mut gpu = Gpu::new(&GpuMachine::gtx480(), TransferMode::IdealOverlap, options)
+    let mut host = Host::new(&GpuMachine::gtx480(), TransferMode::IdealOverlap, options)
         .expect("a sound machine");
     let checked = workload
-        .run(&mut gpu)
+        .run(&mut host)
         .unwrap_or_else(|error| panic!("{} {settings:?}: {error}", info.name));
     assert_eq!(
-        gpu.finish().allocated_bytes,
+        host.finish().allocated_bytes,
         workload.footprint_bytes(),
         "{} {settings:?}",
         info.name
@@ -235,12 +235,12 @@ fn timed_report(
     let policy = POLICIES.find("multi-range").expect("it is registered");
     let spec = MigrationSpec::new(PageSize::KIB_4, policy);
     let mode = TransferMode::Migrate(spec);
-    let gpu = Gpu::new(&GpuMachine::gtx480(), mode, Options::default());
-    let mut gpu = gpu.expect("a sound machine");
-    gpu.set_executor(executor);
-    let checked = workload.run(&mut gpu);
+    let host = Host::new(&GpuMachine::gtx480(), mode, Options::default());
+    let mut host = host.expect("a sound machine");
+    host.gpu.set_executor(executor);
+    let checked = workload.run(&mut host);
     checked.unwrap_or_else(|error| panic!("{} {settings:?}: {error}", info.name));
-    format!("{:#?}", gpu.finish())
+    format!("{:#?}", host.finish())
 }
 
 #[test]

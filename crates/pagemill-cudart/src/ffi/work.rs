@@ -58,7 +58,7 @@ pub(super) unsafe fn perform(runtime: &mut Runtime, stream: StreamId, work: &Wor
         },
         Work::Wait(event) => runtime.wait_for_event(stream, *event),
         Work::Record(event) => runtime.record_event(*event, stream),
-        Work::Allocate { address, bytes } => runtime.allocate_at(*address, *bytes),
+        Work::Allocate { address, bytes } => runtime.allocate_at(*address, *bytes, stream),
         Work::Free(address) => runtime.free(*address),
         Work::Host(..) | Work::Child(_) | Work::Conditional(_) | Work::Empty => Ok(()),
     }

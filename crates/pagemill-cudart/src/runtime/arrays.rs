@@ -114,10 +114,8 @@ pub(super) fn check_shape(texel: Texel, asked: [u64; 3], flags: u32) -> Result<I
 impl Runtime {
     /// Memory for arrays.
     pub(super) fn take_array_memory(&mut self, bytes: u64) -> Result<Buffer, Fault> {
-        self.gpu.set_now(self.clocks.host());
-        let buffer = self.gpu.alloc_fixed("CUDA array", bytes)?;
-        self.clocks.host_waits(self.gpu.now());
-        Ok(buffer)
+        let at = self.clocks.host();
+        Ok(self.gpu.alloc_fixed(at, "CUDA array", bytes)?)
     }
 
     /// `cudaMallocArray` and its kin: an array of `asked` texels in each dimension, 0 for those that it does not have.
@@ -155,7 +153,7 @@ impl Runtime {
             Fault::new(CudaError::INVALID_VALUE, message)
         })?;
         self.synchronize();
-        self.gpu.free_fixed(buffer)?;
+        self.gpu.free_fixed(self.clocks.host(), buffer)?;
         self.arrays.live.remove(&handle);
         Ok(())
     }

@@ -127,20 +127,20 @@ impl Runtime {
         let on_board = self.on_board_copy(bytes, bytes);
         let managed_from = self.managed_span(&copy.from, &copy.extent, from);
         let managed_to = self.managed_span(&copy.to, &copy.extent, to);
-        self.enqueue(stream, |gpu| {
+        self.enqueue(stream, |gpu, mut at| {
             if let Some((buffer, range)) = managed_from {
-                gpu.copy_from_gpu(buffer, range)?;
+                at = gpu.copy_from_gpu(at, buffer, range)?;
             }
             if let Some((buffer, range)) = managed_to {
-                gpu.copy_to_gpu(buffer, range)?;
+                at = gpu.copy_to_gpu(at, buffer, range)?;
             }
-            match (to == Side::Device, from == Side::Device) {
-                (true, true) => gpu.occupy(on_board),
-                (false, false) => {}
-                (to_gpu, _) => gpu.transfer(bytes, link_direction(to_gpu)),
-            }
-            Ok(())
-        })
+            Ok(match (to == Side::Device, from == Side::Device) {
+                (true, true) => gpu.occupy(at, on_board),
+                (false, false) => at,
+                (to_gpu, _) => gpu.transfer(at, bytes, link_direction(to_gpu)),
+            })
+        })?;
+        Ok(())
     }
 
     /// Takes the time of filling memory.
@@ -156,14 +156,14 @@ impl Runtime {
     ) -> Result<(), Fault> {
         let on_board = self.on_board_copy(0, extent.bytes().unwrap_or(u64::MAX));
         let managed = self.managed_span(span, extent, side);
-        self.enqueue(stream, |gpu| {
-            match (managed, side) {
-                (Some((buffer, range)), _) => gpu.copy_to_gpu(buffer, range)?,
-                (None, Side::Device) => gpu.occupy(on_board),
-                (None, _) => {}
-            }
-            Ok(())
-        })
+        self.enqueue(stream, |gpu, at| {
+            Ok(match (managed, side) {
+                (Some((buffer, range)), _) => gpu.copy_to_gpu(at, buffer, range)?,
+                (None, Side::Device) => gpu.occupy(at, on_board),
+                (None, _) => at,
+            })
+        })?;
+        Ok(())
     }
 
     fn managed_span(

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use pagemill_types::VirtAddr;
 
 use super::memory::{Block, Kind};
+use super::streams::StreamId;
 use super::{Runtime, Work};
 use crate::error::Fault;
 
@@ -40,15 +41,18 @@ impl Runtime {
         Ok((Work::Allocate { address, bytes }, address))
     }
 
-    /// Allocates or frees. Memory of an earlier launch that was never freed stays as it is.
+    /// Allocates in its turn in `stream`. Memory of an earlier launch that was never freed stays as it is.
     ///
     /// # Errors
-    /// If the GPU has no room.
-    pub fn allocate_at(&mut self, address: u64, bytes: u64) -> Result<(), Fault> {
+    /// If the GPU has no room, or there is no such stream.
+    pub fn allocate_at(&mut self, address: u64, bytes: u64, stream: StreamId) -> Result<(), Fault> {
         if bytes == 0 || self.blocks.contains_key(&address) {
             return Ok(());
         }
-        let buffer = self.gpu.alloc_fixed("cudaGraphAddMemAllocNode", bytes)?;
+        let at = self.clocks.start(stream)?;
+        let buffer = self
+            .gpu
+            .alloc_fixed(at, "cudaGraphAddMemAllocNode", bytes)?;
         let buffer = self.gpu.move_fixed(buffer, VirtAddr(address))?;
         let kind = Kind::Device(buffer);
         self.blocks.insert(address, Block { bytes, kind });

@@ -142,7 +142,7 @@ impl Runtime {
         };
         *opened -= 1;
         if *opened == 0 {
-            self.gpu.free(VirtAddr(address))?;
+            self.gpu.free(self.clocks.host(), VirtAddr(address))?;
             self.blocks.remove(&address);
             self.shared.imports.remove(&address);
         }

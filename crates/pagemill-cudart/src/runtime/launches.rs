@@ -127,20 +127,18 @@ impl Runtime {
             cooperative: launch.cooperative,
             cluster: launch.cluster,
         };
-        let copies = self.is_programmer_copy();
         self.place_memory(launch.stream)?;
         self.prefetch_planned(launch.stream)?;
         self.report_first_touches();
-        let start = self.clocks.start(launch.stream)?;
-        self.gpu.set_now(start);
-        if copies {
-            Self::copy_open_pages(&mut self.gpu, &mut self.blocks);
+        let mut at = self.clocks.start(launch.stream)?;
+        if self.is_programmer_copy() {
+            at = self.copy_open_pages(at);
         }
-        let result = self.gpu.launch_packed(module, &name, &shape, arguments);
-        let end = self.gpu.now();
+        let launched = self.gpu.launch(at, module, &name, &shape, arguments);
+        let end = launched.as_ref().map_or(at, |launched| launched.done);
         self.clocks.end(launch.stream, end)?;
-        self.close_pages_on_gpu();
-        result?;
+        self.close_pages_on_gpu(end);
+        launched?;
         self.note_launched();
         Ok(())
     }

@@ -59,10 +59,8 @@ impl Runtime {
         if bytes == 0 {
             return Ok(None);
         }
-        self.gpu.set_now(self.clocks.host());
-        let buffer = self.gpu.alloc_fixed("cudaMalloc", bytes)?;
-        // Pages may have moved out for it.
-        self.clocks.host_waits(self.gpu.now());
+        let at = self.clocks.host();
+        let buffer = self.gpu.alloc_fixed(at, "cudaMalloc", bytes)?;
         let kind = Kind::Device(buffer);
         self.blocks.insert(buffer.address.0, Block { bytes, kind });
         Ok(Some(buffer.address.0))
@@ -135,7 +133,7 @@ impl Runtime {
             ));
         }
         self.synchronize();
-        self.gpu.free(VirtAddr(address))?;
+        self.gpu.free(self.clocks.host(), VirtAddr(address))?;
         let block = self.blocks.remove(&address);
         Ok(block.map_or(0, |block| block.bytes))
     }
@@ -147,8 +145,8 @@ impl Runtime {
     pub fn free(&mut self, address: u64) -> Result<(), Fault> {
         self.synchronize();
         match self.blocks.get(&address).map(|block| &block.kind) {
-            Some(Kind::Device(buffer)) => self.gpu.free_fixed(*buffer)?,
-            Some(Kind::Managed(..)) => self.gpu.free(VirtAddr(address))?,
+            Some(Kind::Device(buffer)) => self.gpu.free_fixed(self.clocks.host(), *buffer)?,
+            Some(Kind::Managed(..)) => self.gpu.free(self.clocks.host(), VirtAddr(address))?,
             _ => return Err(self.no_allocation(address)),
         }
         self.graph_memory.forget(address);
@@ -233,21 +231,21 @@ impl Runtime {
         let (buffer, range) = self.managed_range(address, bytes)?;
         self.report_first_touches();
         let driven = self.is_driven();
-        self.enqueue(stream, |gpu| {
+        let done = self.enqueue(stream, |gpu, at| {
             if driven {
                 let side = match to_gpu {
                     true => hints::Side::Gpu,
                     false => hints::Side::Cpu,
                 };
-                gpu.advise(buffer, range, Action::Prefetch(side))?;
+                let done = gpu.advise(at, buffer, range, Action::Prefetch(side))?;
+                Ok(done.unwrap_or(at))
             } else if to_gpu {
-                gpu.prefetch(buffer, range)?;
+                Ok(gpu.prefetch(at, buffer, range)?)
             } else {
-                gpu.copy_from_gpu(buffer, range)?;
+                Ok(gpu.copy_from_gpu(at, buffer, range)?)
             }
-            Ok(())
         })?;
-        self.close_pages_on_gpu();
+        self.close_pages_on_gpu(done);
         Ok(())
     }
 
@@ -258,14 +256,16 @@ impl Runtime {
     pub fn advise(&mut self, address: u64, bytes: u64, action: Action) -> Result<(), Fault> {
         let (buffer, range) = self.managed_range(address, bytes)?;
         self.report_first_touches();
-        self.gpu.set_now(self.clocks.host());
-        if !self.gpu.advise(buffer, range, action)? {
-            warn_of_hints(self.is_driven());
-        } else if action == Action::ReadMostly {
-            self.see_writes_to(address, bytes);
+        match self.gpu.advise(self.clocks.host(), buffer, range, action)? {
+            None => warn_of_hints(self.is_driven()),
+            Some(done) => {
+                if action == Action::ReadMostly {
+                    self.see_writes_to(address, bytes);
+                }
+                self.clocks.host_waits(done);
+            }
         }
-        self.clocks.host_waits(self.gpu.now());
-        self.close_pages_on_gpu();
+        self.close_pages_on_gpu(self.clocks.host());
         Ok(())
     }
 

@@ -194,22 +194,20 @@ impl Runtime {
     /// Waits for everything and returns its result.
     pub fn finish(mut self) -> Report {
         self.return_touched();
-        self.gpu.set_now(self.clocks.end_of_all());
-        self.gpu.finish()
+        self.gpu.finish(self.clocks.end_of_all())
     }
 
-    /// Does something on the GPU for `stream`; returns when it is done, which the host does not wait for.
-    fn enqueue<T>(
+    /// Does something on the GPU for `stream`: `work` gets the time at which it begins and returns when it is done, as this does.
+    /// The host does not wait.
+    fn enqueue(
         &mut self,
         stream: StreamId,
-        work: impl FnOnce(&mut Gpu) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        work: impl FnOnce(&mut Gpu, Picos) -> Result<Picos, Fault>,
+    ) -> Result<Picos, Fault> {
         let start = self.clocks.start(stream)?;
-        self.gpu.set_now(start);
-        let result = work(&mut self.gpu)?;
-        let end = self.gpu.now();
-        self.clocks.end(stream, end)?;
-        Ok(result)
+        let done = work(&mut self.gpu, start)?;
+        self.clocks.end(stream, done)?;
+        Ok(done)
     }
 
     fn is_programmer_copy(&self) -> bool {

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use pagemill_sim::hints::PAGE_BYTES;
-use pagemill_sim::{Arrived, Gpu, TransferMode};
-use pagemill_types::PageSize;
+use pagemill_sim::{Arrived, TransferMode};
+use pagemill_types::{PageSize, Picos};
 
 use super::Runtime;
 use super::memory::Kind;
@@ -161,20 +161,21 @@ impl Runtime {
             return;
         }
         managed::expect_touches();
-        self.gpu.set_now(self.clocks.host());
+        let mut at = self.clocks.host();
         for block in self.blocks.values_mut() {
             let Kind::Managed(buffer, pages) = &mut block.kind else {
                 continue;
             };
             for (range, wrote) in pages.take_touched(block.bytes) {
                 // The range is within the buffer.
-                let _ = match wrote {
-                    true => self.gpu.written_by_host(*buffer, range),
-                    false => self.gpu.copy_from_gpu(*buffer, range),
+                let done = match wrote {
+                    true => self.gpu.written_by_host(at, *buffer, range),
+                    false => self.gpu.copy_from_gpu(at, *buffer, range),
                 };
+                at = done.unwrap_or(at);
             }
         }
-        self.clocks.host_waits(self.gpu.now());
+        self.clocks.host_waits(at);
     }
 
     /// Of several runtimes in a process one has managed memory, and touches are for it.
@@ -212,10 +213,10 @@ impl Runtime {
         }
     }
 
-    /// Before a kernel of a mode that copies: what the CPU has in hand is copied to the GPU.
-    pub(super) fn copy_open_pages(gpu: &mut Gpu, blocks: &mut super::Blocks) {
-        for block in blocks.values_mut() {
-            let Kind::Managed(buffer, pages) = &mut block.kind else {
+    /// Before a kernel of a mode that copies: what the CPU has in hand is copied to the GPU from `at` on. Returns when it is there.
+    pub(super) fn copy_open_pages(&mut self, mut at: Picos) -> Picos {
+        for block in self.blocks.values() {
+            let Kind::Managed(buffer, pages) = &block.kind else {
                 continue;
             };
             for (closed, index) in pages.closed.iter().zip(0u64..) {
@@ -223,14 +224,15 @@ impl Runtime {
                 if closed.is_none() && start < block.bytes {
                     let end = block.bytes.min(start + pages.granule_bytes);
                     // The range is within the buffer.
-                    let _ = gpu.copy_to_gpu(*buffer, start..end);
+                    at = self.gpu.copy_to_gpu(at, *buffer, start..end).unwrap_or(at);
                 }
             }
         }
+        at
     }
 
     /// Closes the pages that are on the GPU now, so that the CPU's next touch is seen; those that CPU memory has too, to writes.
-    pub(super) fn close_pages_on_gpu(&mut self) {
+    pub(super) fn close_pages_on_gpu(&mut self, at: Picos) {
         let all = self.is_programmer_copy();
         let arrived = self.gpu.take_arrived();
         if (arrived.is_empty() && !all) || self.setting.mode == TransferMode::IdealOverlap {
@@ -252,7 +254,7 @@ impl Runtime {
             if managed::open(pages.views.cpu()).is_ok() {
                 pages.closed.fill(None);
             }
-            let _ = self.gpu.copy_from_gpu(*buffer, 0..block.bytes);
+            let _ = self.gpu.copy_from_gpu(at, *buffer, 0..block.bytes);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! What kernels ask for: grids, copies and fills that run when the grid that asked for them has ended.
 
+use super::device::Gpu;
 use super::error::GpuError;
-use super::host::Gpu;
-use super::program::{LaunchShape, ModuleId};
-use super::report::LaunchReport;
+use super::program::{LaunchShape, Launched, ModuleId};
 use pagemill_ptx::{DeviceFacts, DeviceLaunch, DeviceWork, QueuedWork};
+use pagemill_types::Picos;
 
 impl Gpu {
     /// What kernels learn about the device when they ask.
@@ -29,13 +29,15 @@ impl Gpu {
     /// holds what has not run, the next piece last, so that deep nests need no deep recursion here.
     pub(super) fn launch_with_children(
         &mut self,
+        at: Picos,
         module: ModuleId,
         kernel: &str,
         shape: &LaunchShape,
         arguments: &[u8],
-    ) -> Result<LaunchReport, GpuError> {
+    ) -> Result<Launched, GpuError> {
         self.memory.begin_device_grid(0, 0);
-        let report = self.launch_one(module, kernel, shape, arguments, true)?;
+        let report = self.launch_one(at, module, kernel, shape, arguments)?;
+        let mut done = report.stats.end;
         let mut waiting: Vec<QueuedWork> = Vec::new();
         loop {
             let asked_for = self.memory.take_device_work();
@@ -44,26 +46,36 @@ impl Gpu {
             waiting.extend(tail.into_iter().rev());
             waiting.extend(others.into_iter().rev());
             let Some(next) = waiting.pop() else {
-                return Ok(report);
+                return Ok(Launched { report, done });
             };
             self.memory
                 .begin_device_grid(next.depth, waiting.len() as u64);
-            self.run_device_work(module, &next.work)?;
+            done = self.run_device_work(done, module, &next.work)?;
         }
     }
 
-    fn run_device_work(&mut self, module: ModuleId, work: &DeviceWork) -> Result<(), GpuError> {
+    /// When it is done.
+    fn run_device_work(
+        &mut self,
+        at: Picos,
+        module: ModuleId,
+        work: &DeviceWork,
+    ) -> Result<Picos, GpuError> {
         if let DeviceWork::Launch(launch) = work {
-            return self.launch_child(module, launch);
+            return self.launch_child(at, module, launch);
         }
         let bytes = work
             .move_bytes(&mut self.memory)
             .map_err(|error| GpuError::DeviceCopy(Box::new(error)))?;
-        self.occupy(self.memory_rate.time_for(bytes));
-        Ok(())
+        Ok(self.occupy(at, self.memory_rate.time_for(bytes)))
     }
 
-    fn launch_child(&mut self, module: ModuleId, launch: &DeviceLaunch) -> Result<(), GpuError> {
+    fn launch_child(
+        &mut self,
+        at: Picos,
+        module: ModuleId,
+        launch: &DeviceLaunch,
+    ) -> Result<Picos, GpuError> {
         let shape = LaunchShape {
             grid: launch.grid,
             block: launch.block,
@@ -71,7 +83,7 @@ impl Gpu {
             cooperative: false,
             cluster: None,
         };
-        self.launch_one(module, &launch.kernel, &shape, &launch.arguments, false)?;
-        Ok(())
+        let report = self.launch_one(at, module, &launch.kernel, &shape, &launch.arguments)?;
+        Ok(report.stats.end)
     }
 }

@@ -15,6 +15,8 @@ pub(crate) enum Stage {
     Translated,
     /// Its bytes are on the GPU: go to the caches.
     Resident,
+    /// Its bytes are used in CPU memory: go over the link.
+    InPlace,
 }
 
 /// What first-level caches do for a request.

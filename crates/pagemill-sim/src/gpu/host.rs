@@ -1,497 +1,195 @@
-//! The GPU as a host program sees it: memory, copies, launches.
+//! The host of a built-in program: one thread that waits for each of its calls, and what it does around launches because of
+//! the transfer mode.
 
-use super::allocated::Allocated;
-use super::detail::Detail;
+use super::device::{Buffer, Gpu, Options, TransferMode};
 use super::error::GpuError;
-use super::issue_rate::IssueRate;
-use super::machine::{GpuMachine, HostCopies, HostReads, InstructionTimings, Placement};
-use super::memory_path::{MANAGED_BASE, MemoryPath};
-use super::page_events;
-use super::pages::Pages;
-use super::pages::driver::DriverPages;
-use super::pages::ranges::{Ranges, RangesSpec};
-use super::program::{ExecutionMark, LoadedModule};
+use super::machine::{GpuMachine, HostCopies, HostReads};
+use super::program::{Arg, LaunchShape, ModuleId, pack_arguments};
 use super::report::{LaunchReport, Report};
 use super::stream::GridStream;
-use super::timing_model::TimingModel;
 use crate::SpecError;
 use crate::parts::link::Direction;
-use crate::timeline::Timeline;
-use pagemill_policy::migration::{Migration, MigrationSpec, MigrationSpecError};
-use pagemill_policy::residency::StrategyEntry;
-use pagemill_ptx::{DeviceMemory, Executor, Output};
-use pagemill_types::{Bandwidth, PageSize, Picos, VirtAddr};
+use pagemill_types::{Picos, VirtAddr};
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-/// How a program's data gets to the GPU and back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TransferMode {
-    /// Copies are free and data is always on the GPU: computation and transfer overlap perfectly.
-    IdealOverlap,
-    /// The host copies over the link before and after kernels.
-    ProgrammerCopy,
-    /// Parts of pages move when they are needed, by the GPU itself.
-    Migrate(MigrationSpec),
-    /// The machine's unified-memory driver moves pages when the GPU faults.
-    Driver(DriverRun),
-}
-
-/// How the driver is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DriverRun {
-    /// The calls that are made for the program's memory before its first launch.
-    pub strategy: &'static StrategyEntry,
-    /// Granule of striping in bytes.
-    pub stripe_bytes: u64,
-}
-
-/// What a run may use, and what it records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Whether time is simulated. Without, kernels compute their results and instructions are counted, nothing else.
-    pub timing: bool,
-    /// How much of the launches of PTX kernels is timed, where time is simulated.
-    pub detail: Detail,
-    /// Whether events are recorded.
-    pub timeline: bool,
-    /// Bounds.
-    pub limits: Limits,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            timing: true,
-            detail: Detail::Full,
-            timeline: false,
-            limits: Limits::default(),
-        }
-    }
-}
-
-/// Bounds of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Thread instructions of all launches together. Endless loops are found without it.
-    pub thread_instructions: u64,
-    /// Events that are kept.
-    pub timeline_events: usize,
-    /// Loads beyond an allocation succeed up to the next multiple of this, as hardware protects memory by pages; 0 for none.
-    pub read_granule_bytes: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            thread_instructions: i64::MAX as u64,
-            timeline_events: 200_000,
-            read_granule_bytes: 0,
-        }
-    }
-}
-
-/// Memory of the program, seen by CPU and GPU at the same address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffer {
-    /// First byte: the start of a page, or of 256 bytes where allocations are packed.
-    pub address: VirtAddr,
-    /// Size in bytes.
-    pub bytes: u64,
-}
-
-/// Allocations that share pages begin at multiples of this, as those of `cudaMalloc` do.
-const PACKED_BYTES: u64 = 256;
-
-/// Most pages that state is kept for: a few gigabytes of host memory.
-pub(super) const MAX_PAGES: u64 = 1 << 25;
-
-/// A simulated GPU and the data of one program.
+/// A program's thread on the CPU, with the GPU that it uses.
 #[derive(Debug)]
-pub struct Gpu {
-    pub(super) options: Options,
-    pub(super) page: PageSize,
-    placement: Placement,
-    host_reads: HostReads,
-    host_copies: HostCopies,
-    pub(super) memory_bytes: Option<u64>,
-    /// How fast GPU memory is read and written.
-    pub(super) memory_rate: Bandwidth,
-    pub(super) memory: DeviceMemory,
-    pub(super) output: Output,
-    pub(super) modules: Vec<LoadedModule>,
-    pub(super) timings: InstructionTimings,
-    pub(super) timing_model: TimingModel,
-    pub(super) issue_rate: IssueRate,
-    buffers: Vec<Buffer>,
-    /// Bytes of each buffer that the host has not copied to the GPU.
-    uncopied: Vec<u64>,
-    pub(super) next_address: u64,
-    pub(super) allocated: Allocated,
-    /// Of `memory_bytes`, taken by memory that never moves.
-    pub(super) fixed_bytes: u64,
-    /// Managed allocations so far.
-    pub(super) managed_count: u32,
-    /// Calls of [`Gpu::advise`] that the page manager does not heed.
-    pub(super) unheeded_hints: u64,
-    /// Managed memory up to here was placed by the mode's strategy.
-    pub(super) placed_address: u64,
-    /// Where cooperative launches count arrivals, once there was one.
-    pub(super) grid_workspace: Option<u64>,
-    /// Stack of each thread; `None` for what launches have by themselves.
-    pub(super) stack_bytes: Option<u32>,
-    /// What executes launches without time; `None` for what they have by themselves.
-    pub(super) executor: Option<Executor>,
-    /// Called around executions without time.
-    pub(super) observe_execution: Option<fn(ExecutionMark)>,
+pub struct Host {
+    /// The GPU, for everything that takes no time.
+    pub gpu: Gpu,
+    now: Picos,
+    reads: HostReads,
+    copies: HostCopies,
+    allocations: Vec<Allocation>,
 }
 
-impl Gpu {
-    /// A GPU with empty memory and cold caches.
+/// What the program has allocated.
+#[derive(Debug)]
+struct Allocation {
+    buffer: Buffer,
+    /// Bytes that the program has not copied to the GPU.
+    uncopied: u64,
+}
+
+impl Host {
+    /// A program that begins, with a GPU of its own.
     ///
     /// # Errors
-    /// The first value that the machine or the transfer mode cannot have.
+    /// As [`Gpu::new`].
     pub fn new(
         machine: &GpuMachine,
         mode: TransferMode,
         options: Options,
     ) -> Result<Self, SpecError> {
-        machine.check()?;
-        let migration = match &mode {
-            TransferMode::Migrate(spec) => Some(build_migration(spec)?),
-            _ => None,
-        };
-        let page = match &mode {
-            TransferMode::Driver(_) => PageSize::MIB_2,
-            _ => migration
-                .as_ref()
-                .map_or(machine.page, |migration| migration.spec().page),
-        };
-        let memory_bytes = machine.program_bytes();
-        check_memory(memory_bytes, page)?;
-        let events = if options.timeline {
-            options.limits.timeline_events
-        } else {
-            0
-        };
-        let mut timeline = Timeline::with_limit(events);
-        if options.timeline {
-            match &mode {
-                TransferMode::Driver(_) => {
-                    timeline.record_pages(page.bytes(), page_events::legend(page_events::BATCH));
-                }
-                _ if migration.is_some() => {
-                    timeline.record_pages(page.bytes(), page_events::legend(page_events::SM));
-                }
-                _ => {}
-            }
-        }
-        let pages = page_manager(machine, &mode, migration)?;
-        let path = MemoryPath::new(machine, page, pages, timeline);
-        let mut timing_model =
-            TimingModel::new(machine, mode, options.limits.thread_instructions, path);
-        timing_model.set_detail(options.detail);
         Ok(Self {
-            options,
-            page,
-            placement: machine.placement,
-            host_reads: machine.host_reads,
-            host_copies: machine.host_copies,
-            memory_bytes,
-            memory_rate: machine.memory.bandwidth(),
-            memory: new_memory(&options),
-            output: Output::default(),
-            modules: Vec::new(),
-            timings: machine.sm.timings,
-            timing_model,
-            issue_rate: IssueRate::of(machine),
-            next_address: MANAGED_BASE,
-            buffers: Vec::new(),
-            uncopied: Vec::new(),
-            allocated: Allocated::default(),
-            fixed_bytes: 0,
-            managed_count: 0,
-            unheeded_hints: 0,
-            placed_address: MANAGED_BASE,
-            grid_workspace: None,
-            stack_bytes: None,
-            executor: None,
-            observe_execution: None,
+            gpu: Gpu::new(machine, mode, options)?,
+            now: Picos::ZERO,
+            reads: machine.host_reads,
+            copies: machine.host_copies,
+            allocations: Vec::new(),
         })
     }
 
-    /// Lets launches end with [`LaunchFailure::Stopped`](super::LaunchFailure::Stopped) soon after `stop` was set. A launch that
-    /// was stopped leaves the GPU in no state to go on from.
-    pub fn stop_when(&mut self, stop: Arc<AtomicBool>) {
-        self.timing_model.stop_when(stop);
+    /// When the last call was done.
+    pub fn now(&self) -> Picos {
+        self.now
     }
 
-    /// Allocates `bytes` zero bytes that begin where the machine's placement has it. Where pages migrate, they are in CPU
-    /// memory.
+    /// As [`Gpu::alloc`].
     ///
     /// # Errors
-    /// Zero bytes, more than GPU memory holds where pages do not migrate, or more than can be addressed.
+    /// As [`Gpu::alloc`].
     pub fn alloc(&mut self, name: &str, bytes: u64) -> Result<Buffer, GpuError> {
-        if bytes == 0 {
-            return Err(GpuError::EmptyAllocation {
-                name: name.to_owned(),
-            });
-        }
-        let used = self.next_address - MANAGED_BASE;
-        let granule = match self.placement {
-            Placement::OwnPage => self.page.bytes(),
-            Placement::Packed => PACKED_BYTES.min(self.page.bytes()),
-        };
-        let padded = bytes.checked_next_multiple_of(granule);
-        let after = padded
-            .and_then(|padded| used.checked_add(padded))
-            .unwrap_or(u64::MAX);
-        self.check_room(name, bytes, used, after)?;
-        let address = self.next_address;
-        self.memory.alloc_at(name, address, bytes)?;
-        self.next_address = MANAGED_BASE + after;
-        let path = &mut self.timing_model.path;
-        path.allocate(address, bytes, self.next_address);
-        if let Some(pages) = path.host_link.timeline.pages() {
-            pages.allocated(name, address, bytes);
-        }
-        let buffer = Buffer {
-            address: VirtAddr(address),
-            bytes,
-        };
-        self.buffers.push(buffer);
-        self.uncopied.push(bytes);
-        self.allocated.add(bytes, padded.unwrap_or(bytes));
+        let buffer = self.gpu.alloc(name, bytes)?;
+        let uncopied = bytes;
+        self.allocations.push(Allocation { buffer, uncopied });
         Ok(buffer)
     }
 
-    fn check_room(&self, name: &str, bytes: u64, used: u64, after: u64) -> Result<(), GpuError> {
-        let pages = after.div_ceil(self.page.bytes());
-        if pages > MAX_PAGES {
-            return Err(GpuError::TooManyPages {
-                name: name.to_owned(),
-                bytes,
-                pages,
-                most: MAX_PAGES,
-            });
-        }
-        let migrates = self.timing_model.migrates();
-        match self.memory_bytes {
-            Some(capacity) if after > capacity && !migrates => Err(GpuError::OutOfMemory {
-                name: name.to_owned(),
-                bytes,
-                used,
-                capacity,
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    /// The bytes of `buffer` as the host reads them. Costs no time: for checking results.
+    /// As [`Gpu::free`].
     ///
-    /// # Panics
-    /// If `buffer` is not of this GPU.
-    pub fn host_bytes(&self, buffer: Buffer) -> &[u8] {
-        self.memory
-            .bytes(buffer.address.0, buffer.bytes)
-            .expect("the buffer was allocated by this Gpu")
+    /// # Errors
+    /// As [`Gpu::free`].
+    pub fn free(&mut self, address: VirtAddr) -> Result<(), GpuError> {
+        self.gpu.free(self.now, address)
     }
 
-    /// The bytes of `buffer` for the host to write. Costs no time: for making inputs.
-    ///
-    /// # Panics
-    /// If `buffer` is not of this GPU.
-    pub fn host_bytes_mut(&mut self, buffer: Buffer) -> &mut [u8] {
-        self.memory
-            .bytes_mut(buffer.address.0, buffer.bytes)
-            .expect("the buffer was allocated by this Gpu")
-    }
-
-    /// The host hands `range` of `buffer` to the GPU: a copy over the link, or a write by the CPU where pages migrate.
+    /// As [`Gpu::copy_to_gpu`], and waits for it.
     ///
     /// # Errors
     /// If `range` is not within the buffer.
     pub fn copy_to_gpu(&mut self, buffer: Buffer, range: Range<u64>) -> Result<(), GpuError> {
-        self.copy(buffer, range, Direction::ToGpu)
+        let bytes = range.end.saturating_sub(range.start);
+        self.now = self.gpu.copy_to_gpu(self.now, buffer, range)?;
+        let mut known = self.allocations.iter_mut();
+        if let Some(allocation) = known.find(|allocation| allocation.buffer == buffer) {
+            allocation.uncopied = allocation.uncopied.saturating_sub(bytes);
+        }
+        Ok(())
     }
 
-    /// The host takes `range` of `buffer` back: a copy over the link, or a read by the CPU where pages migrate.
+    /// As [`Gpu::copy_from_gpu`], and waits for it.
     ///
     /// # Errors
     /// If `range` is not within the buffer.
     pub fn copy_from_gpu(&mut self, buffer: Buffer, range: Range<u64>) -> Result<(), GpuError> {
-        self.copy(buffer, range, Direction::ToCpu)
-    }
-
-    fn copy(
-        &mut self,
-        buffer: Buffer,
-        range: Range<u64>,
-        direction: Direction,
-    ) -> Result<(), GpuError> {
-        self.check_range(buffer, &range)?;
-        let bytes = range.end - range.start;
-        if direction == Direction::ToGpu {
-            self.note_copied(buffer, bytes);
-        }
-        if self.options.timing && bytes > 0 {
-            self.timing_model
-                .copy(buffer.address.0 + range.start, bytes, direction);
-        }
+        self.now = self.gpu.copy_from_gpu(self.now, buffer, range)?;
         Ok(())
     }
 
-    pub(super) fn check_range(&self, buffer: Buffer, range: &Range<u64>) -> Result<(), GpuError> {
-        let address = buffer.address.0;
-        let allocation = self
-            .memory
-            .find(address)
-            .and_then(|id| self.memory.allocation(id));
-        let Some(allocation) = allocation.filter(|allocation| allocation.address() == address)
-        else {
-            return Err(GpuError::UnknownBuffer { address });
-        };
-        if range.start > range.end || range.end > allocation.bytes() {
-            return Err(GpuError::OutOfRange {
-                name: allocation.name().to_owned(),
-                start: range.start,
-                end: range.end,
-                bytes: allocation.bytes(),
-            });
-        }
-        Ok(())
-    }
-
-    /// Runs a grid that computes nothing, or computes by itself, and waits for its end.
+    /// Runs `kernel` of a module over `grid` blocks of `block` threads and waits for its end.
     ///
     /// # Errors
-    /// [`GpuError::Launch`] with what stopped it.
+    /// As [`Gpu::launch`]; arguments that do not fit the kernel's parameters.
+    pub fn launch(
+        &mut self,
+        module: ModuleId,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_shared_bytes: u32,
+        args: &[Arg],
+    ) -> Result<LaunchReport, GpuError> {
+        let packed = pack_arguments(self.gpu.kernel(module, kernel)?, args)?;
+        let shape = LaunchShape {
+            grid,
+            block,
+            dynamic_shared_bytes,
+            cooperative: false,
+            cluster: None,
+        };
+        self.launch_packed(module, kernel, &shape, &packed)
+    }
+
+    /// As [`Gpu::launch`], and waits for its end.
+    ///
+    /// # Errors
+    /// As [`Gpu::launch`].
+    pub fn launch_packed(
+        &mut self,
+        module: ModuleId,
+        kernel: &str,
+        shape: &LaunchShape,
+        arguments: &[u8],
+    ) -> Result<LaunchReport, GpuError> {
+        self.prepare_launch();
+        let launched = self
+            .gpu
+            .launch(self.now, module, kernel, shape, arguments)?;
+        self.now = launched.done;
+        Ok(launched.report)
+    }
+
+    /// As [`Gpu::launch_grid`], and waits for its end.
+    ///
+    /// # Errors
+    /// As [`Gpu::launch_grid`].
     pub fn launch_grid<S: GridStream>(
         &mut self,
         kernel: &str,
         stream: &mut S,
     ) -> Result<LaunchReport, GpuError> {
-        self.place_data();
-        self.copy_the_rest();
-        self.read_between_launches();
-        self.timing_model.run_grid(kernel, stream)
+        self.prepare_launch();
+        let report = self.gpu.launch_grid(self.now, kernel, stream)?;
+        self.now = report.stats.end;
+        Ok(report)
     }
 
-    fn note_copied(&mut self, buffer: Buffer, bytes: u64) {
-        if let Some(index) = self.buffers.iter().position(|other| *other == buffer) {
-            self.uncopied[index] = self.uncopied[index].saturating_sub(bytes);
+    /// Ends the run; returns its results.
+    pub fn finish(self) -> Report {
+        self.gpu.finish(self.now)
+    }
+
+    /// What the transfer mode has the program do before a launch: place its data, copy, read what the last launch left.
+    fn prepare_launch(&mut self) {
+        if !self.gpu.options.timing {
+            return;
         }
+        self.now = self.gpu.place_data(self.now);
+        self.copy_the_rest();
+        self.read_between_launches();
     }
 
     /// A programmer who copies everything also copies what the GPU only writes.
-    pub(super) fn copy_the_rest(&mut self) {
-        if self.host_copies == HostCopies::Inputs || !self.timing_model.copies() {
+    fn copy_the_rest(&mut self) {
+        if self.copies == HostCopies::Inputs || !self.gpu.timing_model.copies() {
             return;
         }
-        for uncopied in &mut self.uncopied {
-            let bytes = std::mem::take(uncopied);
-            if bytes > 0 {
-                self.timing_model.transfer(bytes, Direction::ToGpu);
-            }
+        for allocation in &mut self.allocations {
+            let bytes = std::mem::take(&mut allocation.uncopied);
+            self.now = self.gpu.transfer(self.now, bytes, Direction::ToGpu);
         }
     }
 
     /// What the CPU reads before every launch but the first.
-    pub(super) fn read_between_launches(&mut self) {
-        if self.host_reads == HostReads::Nothing || !self.timing_model.has_launched() {
+    fn read_between_launches(&mut self) {
+        if self.reads == HostReads::Nothing || !self.gpu.timing_model.has_launched() {
             return;
         }
-        for buffer in &self.buffers {
-            self.timing_model
-                .copy(buffer.address.0, buffer.bytes, Direction::ToCpu);
+        for Allocation { buffer, .. } in &self.allocations {
+            let (address, bytes) = (buffer.address.0, buffer.bytes);
+            let timing_model = &mut self.gpu.timing_model;
+            self.now = timing_model.copy(self.now, address, bytes, Direction::ToCpu);
         }
-    }
-
-    /// The launches so far, in their order.
-    pub fn launches(&self) -> &[LaunchReport] {
-        self.timing_model.launches()
-    }
-
-    /// The results until `now`, as if the run ended then, but for its launches, events and page map.
-    pub fn so_far(&self, now: Picos) -> Report {
-        self.complete(self.timing_model.so_far(now))
-    }
-
-    /// Ends the run; returns its results.
-    pub fn finish(mut self) -> Report {
-        let report = self.timing_model.finish();
-        let output = self.output.take();
-        Report {
-            output,
-            ..self.complete(report)
-        }
-    }
-
-    /// Adds what the host side knows.
-    fn complete(&self, report: Report) -> Report {
-        Report {
-            allocated_bytes: self.allocated.total_bytes,
-            allocated: self.allocated,
-            capacity_bytes: self.memory_bytes,
-            unheeded_hints: self.unheeded_hints,
-            loads_beyond: self.memory.loads_beyond(),
-            driven: matches!(self.timing_model.path.pages, Pages::Driver(_)),
-            ..report
-        }
-    }
-}
-
-fn new_memory(options: &Options) -> DeviceMemory {
-    let mut memory = DeviceMemory::new();
-    memory.set_read_granule(options.limits.read_granule_bytes);
-    memory
-}
-
-/// Who decides where managed pages are.
-fn page_manager(
-    machine: &GpuMachine,
-    mode: &TransferMode,
-    migration: Option<Migration>,
-) -> Result<Pages, SpecError> {
-    if let Some(migration) = migration {
-        let ranges = Ranges::new(RangesSpec::of(machine), migration, MANAGED_BASE);
-        return Ok(Pages::Ranges(Box::new(ranges)));
-    }
-    let TransferMode::Driver(run) = mode else {
-        return Ok(Pages::Fixed);
-    };
-    let Some(driver) = &machine.driver else {
-        let allowed = format!(
-            "{} has no unified-memory driver: choose a machine that has one, or another mode",
-            machine.name
-        );
-        return Err(SpecError::new("transfer.mode", run.strategy.name, allowed));
-    };
-    let utlbs = machine.utlbs();
-    let gpu_bytes = machine.program_bytes().unwrap_or(u64::MAX);
-    let pages = DriverPages::empty(driver, utlbs, gpu_bytes, MANAGED_BASE);
-    Ok(Pages::Driver(Box::new(pages)))
-}
-
-/// The rules of migration, with errors that name the scenario's keys.
-fn build_migration(spec: &MigrationSpec) -> Result<Migration, SpecError> {
-    spec.build().map_err(|error| {
-        let (key, value) = match error {
-            MigrationSpecError::Unit { unit_bytes, .. } => ("transfer.unit", unit_bytes),
-            MigrationSpecError::NoRangeSlot => ("transfer.range_slots", 0),
-        };
-        SpecError::new(key, value, error.to_string())
-    })
-}
-
-/// GPU memory must hold a page.
-fn check_memory(memory_bytes: Option<u64>, page: PageSize) -> Result<(), SpecError> {
-    match memory_bytes {
-        Some(bytes) if bytes < page.bytes() => {
-            let allowed = format!("must hold at least one page of {} bytes", page.bytes());
-            Err(SpecError::new("memory_bytes", bytes, allowed))
-        }
-        _ => Ok(()),
     }
 }

@@ -71,12 +71,17 @@ impl GpuMachine {
         self.core_clock.cycles(u64::from(cycles))
     }
 
+    /// SMs that share a first-level TLB.
+    pub(crate) fn sms_per_utlb(&self) -> u32 {
+        match self.translation {
+            Translation::OneLevel { .. } => 1,
+            Translation::TwoLevels(spec) => spec.sms_per_utlb.max(1),
+        }
+    }
+
     /// First-level TLBs.
     pub(crate) fn utlbs(&self) -> u32 {
-        match self.translation {
-            Translation::OneLevel { .. } => self.sm.count,
-            Translation::TwoLevels(spec) => spec.utlbs(self.sm.count),
-        }
+        self.sm.count.div_ceil(self.sms_per_utlb())
     }
 }
 

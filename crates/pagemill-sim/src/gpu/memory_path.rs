@@ -7,10 +7,9 @@ use std::ops::Range;
 use super::deferred::{Request, Route, Stage};
 use super::host_link::HostLink;
 use super::machine::{GpuMachine, Memory};
-use super::pages::{Asker, Moves, PageRequest, Pages, Place, Sleeping, Touch, page_of};
+use super::pages::{Moves, Pages, Place, Sleeping, Touch};
 use super::partition::{PartitionMap, PartitionPlace};
 use super::partition_slice::PartitionSlice;
-use super::remote::RemoteMemory;
 use super::retries::Retries;
 use super::stall::Stall;
 use super::stats::MemoryStats;
@@ -38,8 +37,8 @@ pub(crate) enum Progress {
     Later(Picos, Stage),
     /// It sleeps until the page manager hands it back.
     Waits,
-    /// L1 cannot take it before this time; nothing has happened yet beyond what its stage says.
-    Blocked(Picos),
+    /// L1 cannot take it before this time; nothing has happened yet beyond what the stage says, at which it goes on.
+    Blocked(Picos, Stage),
 }
 
 /// What an SM owns of the memory path.
@@ -65,14 +64,10 @@ pub(crate) struct MemoryPath {
     changed: Option<BTreeSet<u64>>,
     /// Reused.
     slept: Vec<Sleeping>,
-    /// Bytes used in CPU memory by the page manager's decision.
-    remote_bytes: u64,
     pub(crate) stall: Stall,
     retries: Retries,
     touched: TouchedSegments,
-    pub(crate) remote: RemoteMemory,
     page_segments_shift: u32,
-    managed_segments: u64,
     l1_hit: Picos,
     crossing: Picos,
     line_busy: Picos,
@@ -118,13 +113,10 @@ impl MemoryPath {
             host_link: HostLink::new(machine.link, timeline),
             changed: None,
             slept: Vec::new(),
-            remote_bytes: 0,
             stall: Stall::new(machine.gmmu.stall, machine.sm.count),
             retries: Retries::every(machine.lookup_period()),
             touched: TouchedSegments::default(),
-            remote: RemoteMemory::default(),
             page_segments_shift: page.bytes().trailing_zeros() - SEGMENT_SHIFT,
-            managed_segments: 0,
             l1_hit: machine
                 .core_clock
                 .cycles(u64::from(machine.l1.hit_latency_cycles)),
@@ -136,15 +128,13 @@ impl MemoryPath {
 
     /// Whether accesses may go over a link that reads CPU memory by sectors.
     pub(crate) fn reads_sectors(&self) -> bool {
-        let in_place = !self.remote.is_empty() || matches!(self.pages, Pages::Driver(_));
-        in_place && self.host_link.link.reads_in_place()
+        self.pages.uses_in_place() && self.host_link.link.reads_in_place()
     }
 
     /// A managed allocation of `bytes` from `address`; managed memory now reaches up to `end`.
     pub(crate) fn allocate(&mut self, address: u64, bytes: u64, end: u64) {
-        self.managed_segments = (end - MANAGED_BASE).div_ceil(SEGMENT_BYTES);
-        self.touched.grow(self.managed_segments);
         self.pages.allocate(address, bytes, end);
+        self.touched.grow(self.pages.managed_segments());
         self.host_link.ledger.open(address..address + bytes);
     }
 
@@ -155,17 +145,10 @@ impl MemoryPath {
         }
     }
 
-    /// Number of a managed segment, or `None` for memory that is always on the GPU.
-    #[inline]
-    fn managed(&self, segment: u64) -> Option<u64> {
-        let index = segment.wrapping_sub(BASE_SEGMENT);
-        (index < self.managed_segments).then_some(index)
-    }
-
     /// Page number as the TLBs know it.
     #[inline]
     fn page_key(&self, segment: u64) -> u32 {
-        match self.managed(segment) {
+        match self.pages.managed(segment) {
             Some(index) => (index >> self.page_segments_shift) as u32,
             // Apart from managed pages: module variables and local memory.
             None => 0xa000_0000 | ((segment >> self.page_segments_shift) as u32 & 0x1fff_ffff),
@@ -175,20 +158,15 @@ impl MemoryPath {
     /// A request leaves the load-store unit of its SM.
     #[inline]
     pub(crate) fn issue(&mut self, at: Picos, request: &Request) -> Progress {
-        if let Some(index) = self.managed(request.segment) {
+        if let Some(index) = self.pages.managed(request.segment) {
             self.touched.mark(index);
         }
         let key = self.page_key(request.segment);
         let known = match &mut self.translator {
             Translator::OneLevel(translator) => translator.lookup(at, request.sm, key),
             Translator::TwoLevels(levels) => {
-                let managed = managed_page(request.segment, self.managed_segments);
-                let place = match managed {
-                    Some(page) => self.pages.place(at, page, request.kind),
-                    // Apart from managed pages: module variables, local memory, and what `cudaMalloc` gives.
-                    None if self.remote.holds(request.segment) => Place::Cpu,
-                    None => Place::Gpu,
-                };
+                let place = self.pages.place(request.segment, request.kind);
+                let managed = managed_page(request.segment, self.pages.managed_segments());
                 let page = page_number(managed, request.segment);
                 match place {
                     // The access faults before it has a translation.
@@ -210,91 +188,43 @@ impl MemoryPath {
     #[inline]
     pub(crate) fn translated(&mut self, at: Picos, request: &Request) -> Progress {
         let place = self.map.place(request.segment);
-        if self.managed(request.segment).is_some() && !matches!(self.pages, Pages::Fixed) {
-            let touch = self.touch(at, request, place);
-            self.note_moves();
-            return match touch {
-                Touch::Here(known) => self.cached(known, request, place),
-                Touch::Arrives(arrival) => {
-                    self.stall.wait(request.sm, arrival);
-                    self.retries.wait(at, arrival);
-                    Progress::Later(arrival, Stage::Resident)
-                }
-                Touch::LooksUpAgain(free_at) => {
-                    self.stall.wait(request.sm, free_at);
-                    self.retries.wait(at, free_at);
-                    Progress::Later(free_at, Stage::Translated)
-                }
-                Touch::InPlace(known) => {
-                    let (_, bytes) = reads(request.sectors);
-                    self.remote_bytes += bytes;
-                    let address = request.segment << SEGMENT_SHIFT;
-                    self.host_link.ledger.remote(address, bytes);
-                    self.over_the_link(known, request)
-                }
-                Touch::Waits => Progress::Waits,
-            };
-        }
-        self.cached(at, request, place)
-    }
-
-    /// Asks the page manager about a request for managed bytes.
-    #[inline]
-    fn touch(&mut self, at: Picos, request: &Request, place: PartitionPlace) -> Touch {
-        let address = request.segment << SEGMENT_SHIFT;
-        match &mut self.pages {
-            Pages::Fixed => Touch::Here(at),
-            Pages::Ranges(ranges) => {
-                let asked = PageRequest {
-                    address,
-                    bytes: SEGMENT_BYTES as u32,
-                    asker: Asker {
-                        sm: request.sm,
-                        partition: place.partition,
-                    },
-                };
-                ranges.touch(at, asked, &mut self.host_link)
+        let touch = self
+            .pages
+            .touch(at, request, place.partition, &mut self.host_link);
+        self.note_moves();
+        match touch {
+            Touch::Here(known) => self.cached(known, request, place),
+            Touch::Arrives(arrival) => {
+                self.stall.wait(request.sm, arrival);
+                self.retries.wait(at, arrival);
+                Progress::Later(arrival, Stage::Resident)
             }
-            Pages::Driver(pages) => {
-                let asked = Sleeping {
-                    request: Request {
-                        stage: Stage::Issued,
-                        ..*request
-                    },
-                    utlb: self.translator.utlb(request.sm),
-                    page: page_of(address),
-                };
-                pages.touch(at, asked)
+            Touch::LooksUpAgain(free_at) => {
+                self.stall.wait(request.sm, free_at);
+                self.retries.wait(at, free_at);
+                Progress::Later(free_at, Stage::Translated)
             }
+            Touch::InPlace(known) => self.over_the_link(known, request),
+            Touch::Waits => Progress::Waits,
         }
     }
 
     /// A request that waited goes on where it stopped.
+    #[inline]
     pub(crate) fn resume(&mut self, at: Picos, request: &Request) -> Progress {
         match request.stage {
             Stage::Issued => self.issue(at, request),
             Stage::Translated => self.translated(at, request),
-            Stage::Resident if self.is_in_place(request.segment) => self.over_the_link(at, request),
             Stage::Resident => self.cached(at, request, self.map.place(request.segment)),
+            Stage::InPlace => self.over_the_link(at, request),
         }
-    }
-
-    /// Whether the GPU uses a segment in CPU memory, by the page manager's decision.
-    fn is_in_place(&self, segment: u64) -> bool {
-        let Some(page) = managed_page(segment, self.managed_segments) else {
-            return false;
-        };
-        self.pages.place(Picos::ZERO, page, AccessKind::Load) == Place::Cpu
     }
 
     #[inline]
     fn cached(&mut self, at: Picos, request: &Request, place: PartitionPlace) -> Progress {
-        if self.remote.holds(request.segment) {
-            return self.over_the_link(at, request);
-        }
         match request.kind {
             AccessKind::Load if request.route == Route::PastL1 => {
-                Progress::Done(self.load_past_l1(at, request))
+                Progress::Done(self.load_past_l1(at, request, Stage::Resident))
             }
             AccessKind::Load => self.load(at, request, place),
             AccessKind::Store if request.route == Route::Local => self.store_local(at, request),
@@ -329,7 +259,7 @@ impl MemoryPath {
             }
             AccessKind::Load => match sm.l1.load_sectors(at, request.segment, request.sectors) {
                 Lookup::Hit(data_at) => Progress::Done(data_at.max(at + self.l1_hit)),
-                Lookup::Blocked(free_at) => Progress::Blocked(free_at),
+                Lookup::Blocked(free_at) => Progress::Blocked(free_at, Stage::InPlace),
                 Lookup::Miss(miss) => {
                     let (requests, bytes) = reads(miss.sectors);
                     let done = self.host_link.link.read(at, requests, bytes);
@@ -365,7 +295,7 @@ impl MemoryPath {
         let sm = &mut self.sms[request.sm as usize];
         match sm.l1.load(at, request.segment) {
             Lookup::Hit(data_at) => Progress::Done(data_at.max(at + self.l1_hit)),
-            Lookup::Blocked(free_at) => Progress::Blocked(free_at),
+            Lookup::Blocked(free_at) => Progress::Blocked(free_at, Stage::Resident),
             Lookup::Miss(miss) => {
                 // Lines come back at the port's rate. Booked in the order of requests, so that a slow one does not
                 // hold up the fast ones behind it.
@@ -380,8 +310,8 @@ impl MemoryPath {
     }
 
     /// A load that is not to be kept in L1, or finds no room there and cannot wait for it.
-    pub(crate) fn load_past_l1(&mut self, at: Picos, request: &Request) -> Picos {
-        if self.remote.holds(request.segment) || self.is_in_place(request.segment) {
+    pub(crate) fn load_past_l1(&mut self, at: Picos, request: &Request, stage: Stage) -> Picos {
+        if stage == Stage::InPlace {
             let (requests, bytes) = reads(request.sectors);
             return self.host_link.link.read(at, requests, bytes);
         }
@@ -403,7 +333,7 @@ impl MemoryPath {
                 self.write_local_back(at, request.sm, writeback);
                 Progress::Done(at + self.l1_hit)
             }
-            Err(free_at) => Progress::Blocked(free_at),
+            Err(free_at) => Progress::Blocked(free_at, Stage::Resident),
         }
     }
 
@@ -466,11 +396,8 @@ impl MemoryPath {
 
     /// The page manager goes on at `now`; requests that may be repeated go to `awake`.
     pub(crate) fn advance(&mut self, now: Picos, awake: &mut Vec<Request>) {
-        let Pages::Driver(pages) = &mut self.pages else {
-            return;
-        };
         let mut slept = std::mem::take(&mut self.slept);
-        pages.advance_and_recheck(now, &mut self.host_link, &mut slept);
+        self.pages.advance(now, &mut self.host_link, &mut slept);
         awake.extend(slept.drain(..).map(|sleeping| sleeping.request));
         self.slept = slept;
         self.note_moves();
@@ -538,7 +465,7 @@ impl MemoryPath {
         let segments = first << self.page_segments_shift..(last + 1) << self.page_segments_shift;
         for page in first..=last {
             let segment = page << self.page_segments_shift;
-            let managed = managed_page(segment, self.managed_segments);
+            let managed = managed_page(segment, self.pages.managed_segments());
             let (key, number) = (self.page_key(segment), page_number(managed, segment));
             self.translator.forget(key, number);
         }
@@ -584,7 +511,6 @@ impl MemoryPath {
         stats.to_gpu = self.host_link.link.traffic(Direction::ToGpu);
         stats.to_cpu = self.host_link.link.traffic(Direction::ToCpu);
         stats.migration = self.pages.counts();
-        stats.migration.remote_bytes = self.remote_bytes;
         stats.touched_bytes = self.touched.count() * SEGMENT_BYTES;
         stats
     }

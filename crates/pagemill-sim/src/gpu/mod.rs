@@ -8,6 +8,7 @@ mod clusters;
 mod coalesce;
 mod deferred;
 mod detail;
+mod device;
 mod error;
 mod gtx480;
 mod host;
@@ -23,7 +24,6 @@ mod partition;
 mod partition_slice;
 mod placing;
 mod program;
-mod remote;
 mod report;
 mod retries;
 mod run;
@@ -43,8 +43,9 @@ mod warp;
 
 pub use allocated::Allocated;
 pub use detail::Detail;
+pub use device::{Buffer, DriverRun, Gpu, Limits, Options, TransferMode};
 pub use error::{GpuError, LaunchFailure};
-pub use host::{Buffer, DriverRun, Gpu, Limits, Options, TransferMode};
+pub use host::Host;
 pub use machine::{
     AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
     InstructionTimings, InterconnectSpec, Memory, MergeScope, PatternCosts, Placement, SmSpec,
@@ -55,7 +56,7 @@ pub use pagemill_ptx::{DeviceFacts, Executor};
 pub use pages::MigrationCounts;
 pub use pages::driver::{DriverCosts, DriverMachine, FaultOrder, FaultSpec, HandlerCounts};
 pub use pages::ledger::{AllocationReport, LineAccount, LineReport, Traffic};
-pub use program::{Arg, ExecutionMark, LaunchShape, ModuleId};
+pub use program::{Arg, ExecutionMark, LaunchShape, Launched, ModuleId};
 pub use report::{LaunchReport, Report, Sampling};
 pub use run::RunError;
 pub use runtime::Arrived;

@@ -4,16 +4,18 @@ use std::ops::Range;
 
 use pagemill_policy::residency::{Call, Placement};
 
-use super::host::{Buffer, Gpu};
+use super::device::{Buffer, Gpu};
 use super::memory_path::MANAGED_BASE;
+use pagemill_types::Picos;
 
 impl Gpu {
-    /// Makes the calls of the mode's strategy for managed memory that it has said nothing of yet: each over all of that memory, and
-    /// the host waits for each.
-    pub(super) fn place_data(&mut self) {
+    /// Makes the calls of the mode's strategy for managed memory that it has said nothing of yet, one after the other from `at`
+    /// on: each over all of that memory. Returns when all are done.
+    pub(super) fn place_data(&mut self, at: Picos) -> Picos {
         let (start, end) = (self.placed_address, self.next_address);
-        if let Some(placement) = self.take_placement(end - start) {
-            self.timing_model.place(start, &placement);
+        match self.take_placement(end - start) {
+            Some(placement) => self.timing_model.place(at, start, &placement),
+            None => at,
         }
     }
 

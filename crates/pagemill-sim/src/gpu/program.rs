@@ -1,20 +1,20 @@
 //! PTX programs on the GPU: modules, arguments, launches.
 
 use super::detail::Detail;
+use super::device::{Buffer, Gpu};
 use super::error::GpuError;
-use super::host::{Buffer, Gpu};
 use super::report::LaunchReport;
 use super::stats::ExecutionStats;
 use super::stream::ptx::{PtxGrid, grid_shape, kernel_costs};
 use pagemill_ptx::{Executor, InstructionCosts, Kernel, Launch, Linked, Module, run_functional};
-use pagemill_types::VirtAddr;
+use pagemill_types::{Picos, VirtAddr};
 use std::collections::BTreeMap;
 
 /// A loaded module of one [`Gpu`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModuleId(pub(super) u32);
 
-/// One kernel argument. Structures by value are laid out by the host, see [`Gpu::launch_packed`].
+/// One kernel argument. Structures by value are laid out by the host, see [`Gpu::launch`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arg {
     /// A pointer to the first byte of a buffer.
@@ -55,6 +55,15 @@ pub enum ExecutionMark {
     Begin,
     /// It has ended.
     End,
+}
+
+/// A launch of the host that has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launched {
+    /// What happened in its own grid.
+    pub report: LaunchReport,
+    /// When everything that it led to was done.
+    pub done: Picos,
 }
 
 /// The shape of a launch.
@@ -176,45 +185,23 @@ impl Gpu {
         Ok(())
     }
 
-    /// Runs `kernel` of a module over `grid` blocks of `block` threads and waits for its end.
+    /// Runs `kernel` of a module from `at` on, but not before the last kernel has ended. What the kernel launches runs before it
+    /// counts as done. `arguments` is the block of bytes that the kernel reads: each parameter at its offset.
     ///
     /// Without time ([`Options::timing`](super::Options) off), the report's times and memory counts are zero.
     ///
     /// # Errors
-    /// No such kernel, arguments that do not fit its parameters, an impossible shape, or whatever stopped the kernel.
+    /// No such kernel, an impossible shape, or whatever stopped the kernel; of the arguments only the size of the whole block is
+    /// checked.
     pub fn launch(
         &mut self,
-        module: ModuleId,
-        kernel: &str,
-        grid: [u32; 3],
-        block: [u32; 3],
-        dynamic_shared_bytes: u32,
-        args: &[Arg],
-    ) -> Result<LaunchReport, GpuError> {
-        let packed = pack_arguments(self.loaded(module)?.kernel(kernel)?, args)?;
-        let shape = LaunchShape {
-            grid,
-            block,
-            dynamic_shared_bytes,
-            cooperative: false,
-            cluster: None,
-        };
-        self.launch_packed(module, kernel, &shape, &packed)
-    }
-
-    /// Like [`Gpu::launch`], with the arguments as the block of bytes that the kernel reads: each parameter at its
-    /// offset. What the kernel launches runs before it counts as done.
-    ///
-    /// # Errors
-    /// As [`Gpu::launch`]; of the arguments only the size of the whole block is checked.
-    pub fn launch_packed(
-        &mut self,
+        at: Picos,
         module: ModuleId,
         kernel: &str,
         shape: &LaunchShape,
         arguments: &[u8],
-    ) -> Result<LaunchReport, GpuError> {
-        let result = self.launch_with_children(module, kernel, shape, arguments);
+    ) -> Result<Launched, GpuError> {
+        let result = self.launch_with_children(at, module, kernel, shape, arguments);
         if result.is_err() {
             self.memory.take_device_work();
         }
@@ -224,11 +211,11 @@ impl Gpu {
     /// Runs one grid, of the host or of another grid.
     pub(super) fn launch_one(
         &mut self,
+        at: Picos,
         module: ModuleId,
         kernel: &str,
         shape: &LaunchShape,
         arguments: &[u8],
-        is_of_host: bool,
     ) -> Result<LaunchReport, GpuError> {
         let workspace = match shape.cooperative {
             true => Some(self.grid_workspace()?),
@@ -265,16 +252,11 @@ impl Gpu {
             .resident_blocks(&grid_shape(&launch));
         launch = launch.with_resident_blocks(resident);
         if !self.options.timing {
-            return self.run_untimed(&launch);
-        }
-        if is_of_host {
-            self.place_data();
-            self.copy_the_rest();
-            self.read_between_launches();
+            return self.run_untimed(at, &launch);
         }
         match self.options.detail {
-            Detail::Full => self.run_timed(module, &launch),
-            _ => self.run_by_detail(module, shape, &launch),
+            Detail::Full => self.run_timed(at, module, &launch),
+            _ => self.run_by_detail(at, module, shape, &launch),
         }
     }
 
@@ -323,6 +305,7 @@ impl Gpu {
 
     pub(super) fn run_timed(
         &mut self,
+        at: Picos,
         module: ModuleId,
         launch: &Launch,
     ) -> Result<LaunchReport, GpuError> {
@@ -342,15 +325,16 @@ impl Gpu {
             .or_insert_with(|| kernel_costs(launch.kernel(), timings));
         let observe = observe_execution.unwrap_or(|_| ());
         observe(ExecutionMark::Begin);
-        let run = timing_model.run_grid(name, &mut PtxGrid::new(launch, costs, memory, output));
+        let mut grid = PtxGrid::new(launch, costs, memory, output);
+        let run = timing_model.run_grid(at, name, &mut grid);
         observe(ExecutionMark::End);
         run
     }
 
-    fn run_untimed(&mut self, launch: &Launch) -> Result<LaunchReport, GpuError> {
+    fn run_untimed(&mut self, at: Picos, launch: &Launch) -> Result<LaunchReport, GpuError> {
         let execution = self.execute(launch)?;
         self.timing_model
-            .note_functional(&launch.kernel().name, execution)
+            .note_functional(at, &launch.kernel().name, execution)
     }
 
     /// Runs the instructions of a launch, without time.
@@ -370,7 +354,7 @@ impl Gpu {
 }
 
 /// Lays the arguments out as the kernel's parameters lie.
-fn pack_arguments(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u8>, GpuError> {
+pub(super) fn pack_arguments(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u8>, GpuError> {
     if args.len() != kernel.params.len() {
         return Err(GpuError::ArgumentCount {
             kernel: kernel.name.clone(),

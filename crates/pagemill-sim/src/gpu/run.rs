@@ -611,12 +611,7 @@ impl Engine {
             .get(state.access.next as usize)
         {
             let request = state.access.request(segment, sm, warp);
-            let progress = if state.access.resident {
-                path.resume(at, &request)
-            } else {
-                path.issue(at, &request)
-            };
-            match progress {
+            match path.resume(at, &request) {
                 Progress::Done(done) => {
                     state.note_ready(request.slot, done);
                     self.last_done = self.last_done.max(done);
@@ -629,13 +624,13 @@ impl Engine {
                     self.deferred.push(later, Request { stage, ..request });
                 }
                 Progress::Waits => state.begin_pending(request.slot),
-                Progress::Blocked(free_at) => {
-                    state.access.resident = true;
+                Progress::Blocked(free_at, stage) => {
+                    state.access.stage = stage;
                     self.heap.replace_top(free_at, warp);
                     return;
                 }
             }
-            state.access.resident = false;
+            state.access.stage = Stage::Issued;
             state.access.next += 1;
             at += self.segment_time;
             if request.kind != AccessKind::Load {
@@ -670,17 +665,11 @@ impl Engine {
                 return self.deferred.push(later, Request { stage, ..request });
             }
             Progress::Waits => return,
-            Progress::Blocked(_) if request.kind == AccessKind::Load => {
-                path.load_past_l1(at, &request)
+            Progress::Blocked(_, stage) if request.kind == AccessKind::Load => {
+                path.load_past_l1(at, &request, stage)
             }
-            Progress::Blocked(free_at) => {
-                return self.deferred.push(
-                    free_at,
-                    Request {
-                        stage: Stage::Resident,
-                        ..request
-                    },
-                );
+            Progress::Blocked(free_at, stage) => {
+                return self.deferred.push(free_at, Request { stage, ..request });
             }
         };
         self.last_done = self.last_done.max(done);

@@ -1,10 +1,9 @@
 //! What a CUDA runtime asks of a GPU beyond a built-in program: memory that is always on the GPU, memory that the caller
-//! owns, freeing, prefetching, and a host whose clock is kept outside.
+//! owns, freeing, prefetching.
 
+use super::device::{Buffer, Gpu, MAX_PAGES};
 use super::error::GpuError;
-use super::host::{Buffer, Gpu, MAX_PAGES};
 use super::memory_path::MANAGED_BASE;
-use super::pages::{Pages, page_of};
 use super::program::{LoadedModule, ModuleId};
 use crate::parts::link::Direction;
 use pagemill_policy::residency::{Action, PageAdvice};
@@ -27,17 +26,6 @@ pub struct Arrived {
 }
 
 impl Gpu {
-    /// The host's clock: when its next request starts, unless the part that serves it is busy.
-    pub fn now(&self) -> Picos {
-        self.timing_model.now()
-    }
-
-    /// Sets the host's clock, forward or back: requests of several streams take turns. Kernels still run one after the
-    /// other.
-    pub fn set_now(&mut self, now: Picos) {
-        self.timing_model.set_now(now);
-    }
-
     /// The pages that move and that TLBs translate.
     pub fn page_size(&self) -> PageSize {
         self.page
@@ -49,11 +37,11 @@ impl Gpu {
     }
 
     /// Allocates `bytes` zero bytes that are always on the GPU, whatever the transfer mode. They take room from pages
-    /// that migrate, which move out for them.
+    /// that migrate, which move out for them from `at` on.
     ///
     /// # Errors
     /// Zero bytes, or more than GPU memory holds.
-    pub fn alloc_fixed(&mut self, name: &str, bytes: u64) -> Result<Buffer, GpuError> {
+    pub fn alloc_fixed(&mut self, at: Picos, name: &str, bytes: u64) -> Result<Buffer, GpuError> {
         if bytes == 0 {
             return Err(GpuError::EmptyAllocation {
                 name: name.to_owned(),
@@ -62,7 +50,7 @@ impl Gpu {
         self.check_fixed_room(name, bytes)?;
         let address = self.memory.alloc(name, bytes, FIXED_ALIGN_BYTES)?;
         self.memory.forget_values(address, bytes);
-        self.set_fixed_bytes(self.fixed_bytes + bytes);
+        self.set_fixed_bytes(at, self.fixed_bytes + bytes);
         self.allocated.add(bytes, bytes);
         Ok(Buffer {
             address: VirtAddr(address),
@@ -145,12 +133,13 @@ impl Gpu {
         bytes.next_multiple_of(self.page.bytes())
     }
 
-    fn set_fixed_bytes(&mut self, bytes: u64) {
+    fn set_fixed_bytes(&mut self, at: Picos, bytes: u64) {
         self.fixed_bytes = bytes;
         self.allocated.note_fixed(bytes);
         if let Some(capacity) = self.memory_bytes {
             self.timing_model
-                .limit_memory(capacity.saturating_sub(bytes));
+                .path
+                .limit_memory(at, capacity.saturating_sub(bytes));
         }
     }
 
@@ -223,22 +212,21 @@ impl Gpu {
         let bytes = memory.len() as u64;
         self.memory.lend_at(name, address.0, memory)?;
         if !self.timing_model.moves_for_free() {
-            self.timing_model.path.remote.add(address.0, bytes);
+            self.timing_model.path.pages.pinned.add(address.0, bytes);
         }
         Ok(())
     }
 
-    /// Gives back what was allocated or lent at `address`. Nothing moves: what is freed is not needed.
+    /// Gives back at `at` what was allocated or lent at `address`. Nothing moves: what is freed is not needed.
     ///
     /// # Errors
     /// If no allocation starts there.
-    pub fn free(&mut self, address: VirtAddr) -> Result<(), GpuError> {
+    pub fn free(&mut self, at: Picos, address: VirtAddr) -> Result<(), GpuError> {
         let bytes = self.allocation_bytes(address).unwrap_or(0);
         self.memory.free(address.0)?;
-        self.timing_model.path.remote.remove(address.0);
+        self.timing_model.path.pages.pinned.remove(address.0);
         if (MANAGED_BASE..self.next_address).contains(&address.0) {
-            let now = self.timing_model.now();
-            self.timing_model.path.forget(now, address.0, bytes);
+            self.timing_model.path.forget(at, address.0, bytes);
             self.fixed_bytes -= self.copied_bytes(bytes);
             self.allocated.remove(self.footprint(bytes));
         }
@@ -249,10 +237,10 @@ impl Gpu {
     ///
     /// # Errors
     /// If no allocation starts there.
-    pub fn free_fixed(&mut self, buffer: Buffer) -> Result<(), GpuError> {
+    pub fn free_fixed(&mut self, at: Picos, buffer: Buffer) -> Result<(), GpuError> {
         self.memory.free(buffer.address.0)?;
         self.allocated.remove(buffer.bytes);
-        self.set_fixed_bytes(self.fixed_bytes.saturating_sub(buffer.bytes));
+        self.set_fixed_bytes(at, self.fixed_bytes.saturating_sub(buffer.bytes));
         Ok(())
     }
 
@@ -278,52 +266,62 @@ impl Gpu {
         self.memory.bytes_mut(address.0, bytes)
     }
 
-    /// The host copies `bytes` over the link, between its memory and memory that is always on the GPU.
-    pub fn transfer(&mut self, bytes: u64, direction: Direction) {
-        if self.options.timing && bytes > 0 {
-            self.timing_model.transfer(bytes, direction);
+    /// The host copies `bytes` over the link at `at`, between its memory and memory that is always on the GPU. Returns when it
+    /// is done.
+    pub fn transfer(&mut self, at: Picos, bytes: u64, direction: Direction) -> Picos {
+        match self.options.timing && bytes > 0 {
+            true => self.timing_model.transfer(at, bytes, direction),
+            false => at,
         }
     }
 
-    /// The GPU's own copy engine or a fill is busy for `duration`.
-    pub fn occupy(&mut self, duration: Picos) {
-        if self.options.timing {
-            self.timing_model.occupy(duration);
+    /// The GPU's own copy engine or a fill is busy for `duration` from `at` on. Returns when it is done.
+    pub fn occupy(&mut self, at: Picos, duration: Picos) -> Picos {
+        match self.options.timing {
+            true => self.timing_model.occupy(at, duration),
+            false => at,
         }
     }
 
-    /// Brings all of `range` of a managed buffer to the GPU before anything asks for it.
+    /// Brings all of `range` of a managed buffer to the GPU from `at` on, before anything asks for it. Returns when it is there.
     ///
     /// # Errors
     /// If `range` is not within the buffer.
-    pub fn prefetch(&mut self, buffer: Buffer, range: Range<u64>) -> Result<(), GpuError> {
+    pub fn prefetch(
+        &mut self,
+        at: Picos,
+        buffer: Buffer,
+        range: Range<u64>,
+    ) -> Result<Picos, GpuError> {
         self.check_range(buffer, &range)?;
-        if self.options.timing && range.start < range.end {
-            self.timing_model
-                .prefetch(buffer.address.0 + range.start, range.end - range.start);
+        if !self.options.timing || range.is_empty() {
+            return Ok(at);
         }
-        Ok(())
+        let (address, bytes) = (buffer.address.0 + range.start, range.end - range.start);
+        Ok(self.timing_model.prefetch(at, address, bytes))
     }
 
-    /// The program says how `range` of a managed buffer will be used. False where the page manager heeds no such call.
+    /// The program says at `at` how `range` of a managed buffer will be used. Returns when the call is done, for a prefetch when
+    /// all has moved; `None` where the page manager heeds no such call.
     ///
     /// # Errors
     /// If `range` is not within the buffer.
     pub fn advise(
         &mut self,
+        at: Picos,
         buffer: Buffer,
         range: Range<u64>,
         action: Action,
-    ) -> Result<bool, GpuError> {
+    ) -> Result<Option<Picos>, GpuError> {
         self.check_range(buffer, &range)?;
         if !self.options.timing || range.is_empty() {
-            return Ok(true);
+            return Ok(Some(at));
         }
         let (address, bytes) = (buffer.address.0 + range.start, range.end - range.start);
         let waits = matches!(action, Action::Prefetch(_));
-        let heeded = self.timing_model.advise(address, bytes, action, waits);
-        self.unheeded_hints += u64::from(!heeded);
-        Ok(heeded)
+        let done = self.timing_model.advise(at, address, bytes, action, waits);
+        self.unheeded_hints += u64::from(done.is_none());
+        Ok(done)
     }
 
     /// The CPU has touched those bytes of `range` that were untouched. Costs nothing: that was its own work.
@@ -351,10 +349,7 @@ impl Gpu {
 
     /// What the program said about the managed page at `address`; nothing where the page manager heeds no advice.
     pub fn advice(&self, address: VirtAddr) -> PageAdvice {
-        match &self.timing_model.path.pages {
-            Pages::Driver(pages) => pages.advice(page_of(address.0)),
-            _ => PageAdvice::default(),
-        }
+        self.timing_model.path.pages.advice(address.0)
     }
 
     /// Granule of [`Gpu::take_arrived`] in bytes of managed memory.
@@ -391,17 +386,23 @@ impl Gpu {
         arrived.collect()
     }
 
-    /// The CPU has written to all of `range` of a managed buffer: what of it is on the GPU moves to the CPU, and copies there are void.
+    /// The CPU has written to all of `range` of a managed buffer at `at`: what of it is on the GPU moves to the CPU, and copies
+    /// there are void. Returns when that is done.
     ///
     /// # Errors
     /// If `range` is not within the buffer.
-    pub fn written_by_host(&mut self, buffer: Buffer, range: Range<u64>) -> Result<(), GpuError> {
+    pub fn written_by_host(
+        &mut self,
+        at: Picos,
+        buffer: Buffer,
+        range: Range<u64>,
+    ) -> Result<Picos, GpuError> {
         self.check_range(buffer, &range)?;
-        if self.options.timing && !range.is_empty() {
-            let (address, bytes) = (buffer.address.0 + range.start, range.end - range.start);
-            self.timing_model.written_by_host(address, bytes);
+        if !self.options.timing || range.is_empty() {
+            return Ok(at);
         }
-        Ok(())
+        let (address, bytes) = (buffer.address.0 + range.start, range.end - range.start);
+        Ok(self.timing_model.written_by_host(at, address, bytes))
     }
 
     /// Makes `texture` known to kernels and returns its handle, which is never used again.

@@ -1,7 +1,7 @@
 //! Launches of runs that do not time all of them.
 
+use super::device::Gpu;
 use super::error::GpuError;
-use super::host::Gpu;
 use super::memory_path::MANAGED_BASE;
 use super::program::{LaunchShape, ModuleId};
 use super::report::LaunchReport;
@@ -14,6 +14,7 @@ impl Gpu {
     /// Times a launch or only executes it, as the run's detail wants.
     pub(super) fn run_by_detail(
         &mut self,
+        at: Picos,
         module: ModuleId,
         shape: &LaunchShape,
         launch: &Launch,
@@ -27,15 +28,15 @@ impl Gpu {
         };
         let now = Circumstances {
             replays: self.timing_model.path.pages.is_order_free(),
-            is_full: !self.fits() || !self.timing_model.path.remote.is_empty(),
+            is_full: !self.fits() || !self.timing_model.path.pages.pinned.is_empty(),
         };
         // Blocks that wait for each other take turns by time.
         if shape.cooperative || self.timing_model.sampler.chooses(&key, now) {
-            let report = self.run_timed(module, launch)?;
+            let report = self.run_timed(at, module, launch)?;
             self.timing_model.sampler.note_timed(key, &report);
             return Ok(report);
         }
-        self.execute_only(key, launch, now)
+        self.execute_only(at, key, launch, now)
     }
 
     /// Whether all that the program has now fits into GPU memory, so that no page has to leave.
@@ -46,6 +47,7 @@ impl Gpu {
 
     fn execute_only(
         &mut self,
+        at: Picos,
         key: GroupKey,
         launch: &Launch,
         circumstances: Circumstances,
@@ -65,7 +67,7 @@ impl Gpu {
             touches,
             circumstances,
         };
-        self.timing_model.note_executed(key, &executed)
+        self.timing_model.note_executed(at, key, &executed)
     }
 
     /// The least time of GPU memory for loads of what no kernel has touched before: no cache has it.

@@ -1,10 +1,11 @@
-//! The timed side of a GPU: what the host asks for happens one after the other, each at its time.
+//! The timed side of a GPU: each thing that the host asks for begins at the time at which it asks. Kernels run one after the
+//! other.
 
 mod untimed;
 
 use super::detail::Detail;
+use super::device::TransferMode;
 use super::error::{GpuError, LaunchFailure};
-use super::host::TransferMode;
 use super::machine::GpuMachine;
 use super::memory_path::MemoryPath;
 use super::pages::ledger::{LineAccount, LineReport};
@@ -24,7 +25,7 @@ use std::sync::atomic::AtomicBool;
 
 pub(super) use untimed::Executed;
 
-/// SMs, memory side and the host's clock.
+/// SMs and memory side.
 #[derive(Debug)]
 pub(super) struct TimingModel {
     mode: TransferMode,
@@ -32,7 +33,6 @@ pub(super) struct TimingModel {
     instruction_limit: u64,
     pub(super) path: MemoryPath,
     pub(super) engine: Engine,
-    now: Picos,
     /// When the last kernel ended: they run one after the other.
     kernels_done: Picos,
     execution: ExecutionStats,
@@ -57,7 +57,6 @@ impl TimingModel {
             instruction_limit,
             path,
             engine: Engine::new(machine),
-            now: Picos::ZERO,
             kernels_done: Picos::ZERO,
             execution: ExecutionStats::default(),
             kernel_time: Picos::ZERO,
@@ -106,36 +105,36 @@ impl TimingModel {
         self.engine.stop_when(stop);
     }
 
-    /// The host copies, and waits for it.
-    pub(super) fn copy(&mut self, address: u64, bytes: u64, direction: Direction) {
-        let start = self.now;
+    /// The host copies; when that is done.
+    pub(super) fn copy(
+        &mut self,
+        at: Picos,
+        address: u64,
+        bytes: u64,
+        direction: Direction,
+    ) -> Picos {
         let (end, moved) = match &self.mode {
-            TransferMode::IdealOverlap => (start, 0),
-            TransferMode::ProgrammerCopy => (
-                self.path
-                    .host_link
-                    .link
-                    .transfer(start, direction, bytes)
-                    .done,
-                bytes,
-            ),
+            TransferMode::IdealOverlap => (at, 0),
+            TransferMode::ProgrammerCopy => {
+                let transfer = self.path.host_link.link.transfer(at, direction, bytes);
+                (transfer.done, bytes)
+            }
             TransferMode::Migrate(_) | TransferMode::Driver(_) => {
                 let writes = direction == Direction::ToGpu;
-                self.path.cpu_request(start, address, bytes, writes)
+                self.path.cpu_request(at, address, bytes, writes)
             }
         };
-        self.copied(direction, moved, end);
+        self.copied(at, direction, moved, end)
     }
 
-    /// The CPU writes to managed bytes, and waits for what moves to the CPU.
-    pub(super) fn written_by_host(&mut self, address: u64, bytes: u64) {
-        let (end, moved) = self.path.cpu_request(self.now, address, bytes, true);
-        self.copied(Direction::ToCpu, moved, end);
+    /// The CPU writes to managed bytes; when what moves to the CPU has arrived.
+    pub(super) fn written_by_host(&mut self, at: Picos, address: u64, bytes: u64) -> Picos {
+        let (end, moved) = self.path.cpu_request(at, address, bytes, true);
+        self.copied(at, Direction::ToCpu, moved, end)
     }
 
-    /// The host has waited until `end` for `moved` bytes.
-    fn copied(&mut self, direction: Direction, moved: u64, end: Picos) {
-        let start = self.now;
+    /// From `start` to `end`, `moved` bytes were copied.
+    fn copied(&mut self, start: Picos, direction: Direction, moved: u64, end: Picos) -> Picos {
         if moved > 0 {
             self.path.host_link.timeline.record(|| TimelineEvent {
                 kind: copy_kind(direction),
@@ -145,30 +144,36 @@ impl TimingModel {
             });
         }
         self.copy_time += end - start;
-        self.now = end;
+        end
     }
 
-    /// The program says how managed bytes will be used, and waits for what that moves if `waits`. False where the page manager
-    /// heeds no such call.
-    pub(super) fn advise(&mut self, address: u64, bytes: u64, action: Action, waits: bool) -> bool {
-        let Some((now, done)) = self.path.call(self.now, address, bytes, action) else {
-            return false;
-        };
+    /// The program says how managed bytes will be used; when that is done, with what it moves if `waits`. `None` where the page
+    /// manager heeds no such call.
+    pub(super) fn advise(
+        &mut self,
+        at: Picos,
+        address: u64,
+        bytes: u64,
+        action: Action,
+        waits: bool,
+    ) -> Option<Picos> {
+        let (called, moved) = self.path.call(at, address, bytes, action)?;
         let end = match waits {
-            true => now.max(done),
-            false => now,
+            true => called.max(moved),
+            false => called,
         };
-        self.copy_time += end - self.now;
-        self.now = end;
-        true
+        self.copy_time += end - at;
+        Some(end)
     }
 
-    /// Carries out the calls that the mode makes for the managed bytes from `address`.
-    pub(super) fn place(&mut self, address: u64, placement: &Placement) {
-        for call in self.placement_calls(placement) {
+    /// Carries out the calls that the mode makes for the managed bytes from `address`, one after the other; when all are done.
+    pub(super) fn place(&mut self, at: Picos, address: u64, placement: &Placement) -> Picos {
+        let calls = self.placement_calls(placement).into_iter();
+        calls.fold(at, |at, call| {
             let bytes = call.bytes.end - call.bytes.start;
-            self.advise(address + call.bytes.start, bytes, call.action, true);
-        }
+            let done = self.advise(at, address + call.bytes.start, bytes, call.action, true);
+            done.unwrap_or(at)
+        })
     }
 
     /// The calls that the mode makes for managed memory.
@@ -188,64 +193,39 @@ impl TimingModel {
         }
     }
 
-    pub(super) fn now(&self) -> Picos {
-        self.now
-    }
-
-    pub(super) fn set_now(&mut self, now: Picos) {
-        self.now = now;
-    }
-
-    /// The host copies over the link, whatever the mode but the ideal one, and waits for it.
-    pub(super) fn transfer(&mut self, bytes: u64, direction: Direction) {
+    /// The host copies over the link, whatever the mode but the ideal one; when that is done.
+    pub(super) fn transfer(&mut self, at: Picos, bytes: u64, direction: Direction) -> Picos {
         if self.moves_for_free() {
-            return;
+            return at;
         }
-        let start = self.now;
-        let end = self
-            .path
-            .host_link
-            .link
-            .transfer(start, direction, bytes)
-            .done;
-        self.path.host_link.timeline.record(|| TimelineEvent {
-            kind: copy_kind(direction),
-            start,
-            end,
-            bytes,
-        });
-        self.copy_time += end - start;
-        self.now = end;
+        let transfer = self.path.host_link.link.transfer(at, direction, bytes);
+        self.copied(at, direction, bytes, transfer.done)
     }
 
-    /// Something of the GPU that is no kernel works for the host, which waits for it.
-    pub(super) fn occupy(&mut self, duration: Picos) {
+    /// Something of the GPU that is no kernel works for the host; until when.
+    pub(super) fn occupy(&mut self, at: Picos, duration: Picos) -> Picos {
         self.copy_time += duration;
-        self.now += duration;
+        at + duration
     }
 
-    /// Managed bytes come to the GPU, and the host waits for them.
-    pub(super) fn prefetch(&mut self, address: u64, bytes: u64) {
-        let end = self.path.prefetch(self.now, address, bytes);
-        self.copy_time += end - self.now;
-        self.now = end;
+    /// Managed bytes come to the GPU; when they are there.
+    pub(super) fn prefetch(&mut self, at: Picos, address: u64, bytes: u64) -> Picos {
+        let end = self.path.prefetch(at, address, bytes);
+        self.copy_time += end - at;
+        end
     }
 
-    /// Pages that migrate now have `bytes` of GPU memory; the oldest leave if that is too little.
-    pub(super) fn limit_memory(&mut self, bytes: u64) {
-        self.path.limit_memory(self.now, bytes);
-    }
-
-    /// A grid runs, and the host waits for its end.
+    /// Runs a grid from `at` on, but not before the last kernel has ended.
     pub(super) fn run_grid<S>(
         &mut self,
+        at: Picos,
         kernel: &str,
         stream: &mut S,
     ) -> Result<LaunchReport, GpuError>
     where
         S: GridStream,
     {
-        let start = self.now.max(self.kernels_done);
+        let start = at.max(self.kernels_done);
         let before = self.path.stats();
         let number = u32::try_from(self.launches.len()).unwrap_or(u32::MAX);
         self.path.host_link.ledger.set_launch(Some(number));
@@ -264,7 +244,6 @@ impl TimingModel {
         let accounts = self.path.host_link.ledger.take_lines();
         let outcome = outcome.map_err(|error| self.run_error(kernel, error))?;
         self.note_lines(accounts, &outcome.waits, stream);
-        self.now = outcome.end;
         self.kernels_done = outcome.end;
         self.kernel_time += outcome.end - start;
         if let Some(pages) = self.path.host_link.timeline.pages() {
@@ -313,12 +292,13 @@ impl TimingModel {
     /// Notes a launch that was run without time.
     pub(super) fn note_functional(
         &mut self,
+        at: Picos,
         kernel: &str,
         execution: ExecutionStats,
     ) -> Result<LaunchReport, GpuError> {
         let stats = LaunchStats {
-            start: self.now,
-            end: self.now,
+            start: at,
+            end: at,
             execution,
             ..LaunchStats::default()
         };
@@ -399,15 +379,15 @@ impl TimingModel {
         }
     }
 
-    /// Results of the run; the host side adds its own.
-    pub(super) fn finish(&mut self) -> Report {
-        self.estimate_again();
+    /// Results of the run, which ended at `at`; the host side adds its own.
+    pub(super) fn finish(&mut self, at: Picos) -> Report {
+        let end = self.estimate_again(at);
         self.path.pages.land_everything();
-        let report = self.so_far(self.now);
+        let report = self.so_far(end);
         let link_rate = self.path.host_link.link.bytes_per_second();
         let timeline = &mut self.path.host_link.timeline;
         Report {
-            page_map: timeline.finish_pages(self.now, link_rate),
+            page_map: timeline.finish_pages(end, link_rate),
             timeline: std::mem::take(timeline),
             launches: std::mem::take(&mut self.launches),
             ..report

@@ -36,15 +36,6 @@ impl Translator {
         }
     }
 
-    /// The first-level TLB of `sm`.
-    #[inline]
-    pub(crate) fn utlb(&self, sm: u32) -> u32 {
-        match self {
-            Self::OneLevel(_) => sm,
-            Self::TwoLevels(levels) => sm / levels.sms_per_utlb,
-        }
-    }
-
     /// A page left the GPU: as the one level calls it, and its first 4 KiB page.
     pub(crate) fn forget(&mut self, key: u32, page: u32) {
         match self {

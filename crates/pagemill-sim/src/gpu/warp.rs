@@ -64,8 +64,8 @@ pub(crate) struct PendingAccess {
     pub(crate) slot: u8,
     /// Of an atomic, lanes of each segment, on average.
     pub(crate) lanes: u8,
-    /// The next segment was translated and is resident already.
-    pub(crate) resident: bool,
+    /// What the next segment still has to do.
+    pub(crate) stage: Stage,
     /// The instruction of its kernel.
     pub(crate) instruction: u32,
 }
@@ -80,7 +80,7 @@ impl Default for PendingAccess {
             route: Route::Cached,
             slot: NO_SLOT,
             lanes: 0,
-            resident: false,
+            stage: Stage::Issued,
             instruction: 0,
         }
     }
@@ -101,7 +101,7 @@ impl PendingAccess {
         self.kind = access.kind;
         self.route = Route::of(access);
         self.slot = access.slot.unwrap_or(NO_SLOT);
-        self.resident = false;
+        self.stage = Stage::Issued;
         self.instruction = access.instruction;
         // Only atomics take their lanes one by one; no other access pays for the division.
         self.lanes = match access.kind {
@@ -123,6 +123,7 @@ impl PendingAccess {
             route,
             slot,
             lanes,
+            stage,
             instruction,
             ..
         } = *self;
@@ -135,7 +136,7 @@ impl PendingAccess {
             slot,
             lanes,
             sectors: self.sectors[self.next as usize],
-            stage: Stage::Resident,
+            stage,
             instruction,
         }
     }

@@ -1,10 +1,12 @@
 //! Small synthetic programs and the machines they run on.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub mod patterns;
+
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_sim::gpu::{
-    AccessKind, DriverCosts, DriverMachine, FaultOrder, FaultSpec, Gpu, GpuError, GpuMachine,
-    GridShape, Limits, Options, Report, Step, StepEnd, SyntheticGrid, TransferMode, WarpPlace,
+    AccessKind, DriverCosts, DriverMachine, FaultOrder, FaultSpec, GpuError, GpuMachine, GridShape,
+    Host, Limits, Options, Report, Step, StepEnd, SyntheticGrid, TransferMode, WarpPlace,
 };
 use pagemill_types::{Bandwidth, PageSize, Picos};
 
@@ -102,7 +104,7 @@ pub fn run(
         thread_instructions: 1_000_000_000,
         ..Limits::default()
     };
-    let mut gpu = Gpu::new(
+    let mut host = Host::new(
         machine,
         mode,
         Options {
@@ -111,14 +113,14 @@ pub fn run(
             ..Options::default()
         },
     )?;
-    let buffer = gpu.alloc("data", bytes)?;
-    gpu.copy_to_gpu(buffer, 0..bytes)?;
+    let buffer = host.alloc("data", bytes)?;
+    host.copy_to_gpu(buffer, 0..bytes)?;
     let mut grid = SyntheticGrid::new(shape, |place, step: &mut Step| {
         program(buffer.address.0, place, step)
     });
-    gpu.launch_grid("synthetic", &mut grid)?;
+    host.launch_grid("synthetic", &mut grid)?;
     if copies_out {
-        gpu.copy_from_gpu(buffer, 0..bytes)?;
+        host.copy_from_gpu(buffer, 0..bytes)?;
     }
-    Ok(gpu.finish())
+    Ok(host.finish())
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use pagemill_report::{ColumnKind, Row};
 use pagemill_scenario::{GpuPoint, PROGRAMMER_COPY, Point};
-use pagemill_sim::{Gpu, Options};
+use pagemill_sim::{Host, Options};
 
 use super::{Ratio, View};
 use crate::pool::PointError;
@@ -58,17 +58,17 @@ pub fn run(point: &Point, spec: &GpuPoint, options: &RunOptions) -> Result<Outco
         timeline: limits.timeline_events > 0,
         limits,
     };
-    let mut gpu = Gpu::new(&spec.machine.spec, spec.transfer_mode(), gpu_options)
+    let mut host = Host::new(&spec.machine.spec, spec.transfer_mode(), gpu_options)
         .map_err(|error| failed(&error))?;
     if let Some(stop) = &options.stop {
-        gpu.stop_when(Arc::clone(stop));
+        host.gpu.stop_when(Arc::clone(stop));
     }
     let checked = spec
         .workload
         .program
-        .run(&mut gpu)
+        .run(&mut host)
         .map_err(|error| failed(&error))?;
-    let mut report = gpu.finish();
+    let mut report = host.finish();
     let row = parameters(
         point,
         Row::new()

@@ -1,9 +1,9 @@
 //! The page traffic of launches that are executed only: what they touched first, in that order, as requests of SMs in turn.
 
 use super::{BASE_SEGMENT, MemoryPath};
+use crate::gpu::ALL_SECTORS;
 use crate::gpu::deferred::{Request, Route, Stage};
-use crate::gpu::pages::{Pages, Touch as Answer, page_of};
-use crate::gpu::{ALL_SECTORS, SEGMENT_SHIFT};
+use crate::gpu::pages::Touch as Answer;
 use pagemill_ptx::Touch;
 use pagemill_types::Picos;
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ impl MemoryPath {
         let mut asked = BTreeSet::new();
         for (number, touch) in touches.iter().enumerate() {
             self.touched.mark(touch.segment - BASE_SEGMENT);
-            if !self.asks_for(touch.segment, &mut asked) {
+            if !self.pages.asks_for(touch.segment, &mut asked) {
                 continue;
             }
             let request = Request {
@@ -53,29 +53,19 @@ impl MemoryPath {
         self.serve_all(now).max(done)
     }
 
-    /// Whether a first touch is a request. A driver serves pages: later touches of a page find it there.
-    fn asks_for(&self, segment: u64, asked: &mut BTreeSet<u32>) -> bool {
-        match &self.pages {
-            Pages::Fixed => false,
-            Pages::Ranges(_) => true,
-            Pages::Driver(_) => asked.insert(page_of(segment << SEGMENT_SHIFT)),
-        }
-    }
-
     /// Asks until there is an answer other than to ask again. Returns when the bytes are there, `now` if they come later by
     /// themselves.
     fn ask(&mut self, now: &mut Picos, request: &Request) -> Picos {
         loop {
             let place = self.map.place(request.segment);
-            let answer = self.touch(*now, request, place);
+            let answer = self
+                .pages
+                .touch(*now, request, place.partition, &mut self.host_link);
             self.note_moves();
             match answer {
                 Answer::Here(at) | Answer::Arrives(at) => return at,
                 Answer::LooksUpAgain(at) => *now = at.max(*now),
                 Answer::InPlace(at) => {
-                    self.remote_bytes += super::SEGMENT_BYTES;
-                    let address = request.segment << SEGMENT_SHIFT;
-                    self.host_link.ledger.remote(address, super::SEGMENT_BYTES);
                     return self.host_link.link.read(at, 1, super::SEGMENT_BYTES);
                 }
                 Answer::Waits => return *now,

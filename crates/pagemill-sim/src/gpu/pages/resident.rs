@@ -1,8 +1,8 @@
 //! Which segments are on the GPU, for launches that are executed only.
 
-use super::{AccessKind, Pages, Place};
+use super::{Manager, Pages, Place, page_of};
 use crate::gpu::{SEGMENT_BYTES, SEGMENT_SHIFT};
-use pagemill_types::Picos;
+use std::collections::BTreeSet;
 
 /// Segments of a 4 KiB page, and its bits in a word of segments.
 const PAGE_SEGMENTS: u32 = 4096 >> SEGMENT_SHIFT;
@@ -12,9 +12,9 @@ impl Pages {
     /// Clears the bits of `segments`, counted from the start of managed memory, that are not wholly in GPU memory for loads
     /// and stores.
     pub(crate) fn keep_resident(&self, segments: &mut [u64]) {
-        match self {
-            Self::Fixed => {}
-            Self::Ranges(ranges) => {
+        match &self.manager {
+            Manager::Fixed => {}
+            Manager::Ranges(ranges) => {
                 for (at, word) in segments.iter_mut().enumerate() {
                     let first = at as u64 * 64;
                     *word = keep(*word, |bit| {
@@ -22,16 +22,14 @@ impl Pages {
                     });
                 }
             }
-            Self::Driver(_) => {
+            Manager::Driver(pages) => {
                 let pages_of_word = 64 / PAGE_SEGMENTS;
                 for (at, word) in segments.iter_mut().enumerate() {
                     for part in 0..pages_of_word {
                         let bits = PAGE_BITS << (part * PAGE_SEGMENTS);
                         let page = at as u32 * pages_of_word + part;
                         let is_asked = *word & bits != 0;
-                        if is_asked
-                            && self.place(Picos::ZERO, page, AccessKind::Store) != Place::Gpu
-                        {
+                        if is_asked && pages.place(page, true) != Place::Gpu {
                             *word &= !bits;
                         }
                     }
@@ -40,13 +38,22 @@ impl Pages {
         }
     }
 
+    /// Whether a first touch of `segment` is a request. A driver serves pages: later touches of a page find it there.
+    pub(crate) fn asks_for(&self, segment: u64, asked: &mut BTreeSet<u32>) -> bool {
+        match &self.manager {
+            Manager::Fixed => false,
+            Manager::Ranges(_) => true,
+            Manager::Driver(_) => asked.insert(page_of(segment << SEGMENT_SHIFT)),
+        }
+    }
+
     /// Whether the bytes that move for a launch do not depend on the order of its accesses.
     pub(crate) fn is_order_free(&self) -> bool {
-        match self {
-            Self::Fixed => true,
-            Self::Ranges(ranges) => ranges.is_order_free(),
+        match &self.manager {
+            Manager::Fixed => true,
+            Manager::Ranges(ranges) => ranges.is_order_free(),
             // What a batch brings depends on the faults that it holds.
-            Self::Driver(_) => false,
+            Manager::Driver(_) => false,
         }
     }
 }

@@ -23,10 +23,11 @@ impl TimingModel {
     /// Notes a launch of `key` that was executed only: its pages move now, and its time is estimated.
     pub(in crate::gpu) fn note_executed(
         &mut self,
+        at: Picos,
         key: GroupKey,
         executed: &Executed,
     ) -> Result<LaunchReport, GpuError> {
-        let start = self.now.max(self.kernels_done);
+        let start = at.max(self.kernels_done);
         let before = self.path.stats();
         let place = self.launches.len();
         let number = u32::try_from(place).unwrap_or(u32::MAX);
@@ -53,7 +54,6 @@ impl TimingModel {
             .note_untimed(key, place, &report, least, executed.circumstances);
         let end = start + time;
         report.stats.end = end;
-        self.now = end;
         self.kernels_done = end;
         self.kernel_time += time;
         if let Some(pages) = self.path.host_link.timeline.pages() {
@@ -81,17 +81,18 @@ impl TimingModel {
         }
     }
 
-    /// Replaces the estimates of the run by those from all samples. Launches run one after the other, so the end of the run
-    /// moves by as much.
-    pub(super) fn estimate_again(&mut self) {
+    /// Replaces the estimates of the run, which ended at `end`, by those from all samples. Launches run one after the other, so
+    /// the end of the run moves by as much: returns when it is.
+    pub(super) fn estimate_again(&mut self, mut end: Picos) -> Picos {
         for (place, time) in self.sampler.estimates() {
             let Some(launch) = self.launches.get_mut(place) else {
                 continue;
             };
             let earlier = launch.time();
             launch.stats.end = launch.stats.start + time;
-            self.now = (self.now + time) - earlier;
+            end = (end + time) - earlier;
             self.kernel_time = (self.kernel_time + time) - earlier;
         }
+        end
     }
 }

@@ -1,16 +1,16 @@
-//! CPU memory that the GPU uses where it is.
+//! Pinned memory of the CPU, which the GPU uses where it is.
 
-use super::{SEGMENT_BYTES, SEGMENT_SHIFT};
+use crate::gpu::{SEGMENT_BYTES, SEGMENT_SHIFT};
 use std::ops::Range;
 
 /// The segments of pinned memory.
 #[derive(Debug, Default)]
-pub(crate) struct RemoteMemory {
+pub(crate) struct Pinned {
     /// First address and segments of each stretch, ascending.
     stretches: Vec<(u64, Range<u64>)>,
 }
 
-impl RemoteMemory {
+impl Pinned {
     /// From now on, the `bytes` bytes from `address` are used over the link.
     pub(crate) fn add(&mut self, address: u64, bytes: u64) {
         let at = self
@@ -50,19 +50,19 @@ mod tests {
 
     #[test]
     fn stretches_come_and_go() {
-        let mut remote = RemoteMemory::default();
-        assert!(!remote.holds(3));
-        remote.add(1000, 100);
-        remote.add(128, 128);
-        let held = |remote: &RemoteMemory| {
+        let mut pinned = Pinned::default();
+        assert!(!pinned.holds(3));
+        pinned.add(1000, 100);
+        pinned.add(128, 128);
+        let held = |pinned: &Pinned| {
             (0..12)
-                .filter(|&segment| remote.holds(segment))
+                .filter(|&segment| pinned.holds(segment))
                 .collect::<Vec<_>>()
         };
         // Bytes 1000 to 1099 are in segments 7 and 8.
-        assert_eq!(held(&remote), [1, 7, 8]);
-        remote.remove(128);
-        remote.remove(129);
-        assert_eq!(held(&remote), [7, 8]);
+        assert_eq!(held(&pinned), [1, 7, 8]);
+        pinned.remove(128);
+        pinned.remove(129);
+        assert_eq!(held(&pinned), [7, 8]);
     }
 }
