@@ -22,6 +22,9 @@ pub fn write(set: &ResultSet, mut out: impl Write) -> io::Result<()> {
     field(&mut out, "title", &set.title)?;
     field(&mut out, "about", &set.about)?;
     field(&mut out, "pagemill_version", &set.pagemill_version)?;
+    if let Some(kind) = kind(&set.rows) {
+        field(&mut out, "kind", &kind)?;
+    }
     field(&mut out, "seed", &set.seed)?;
     list(&mut out, "  ", "columns", columns.iter().map(ColumnJson))?;
     list(
@@ -53,6 +56,13 @@ pub fn write(set: &ResultSet, mut out: impl Write) -> io::Result<()> {
     serde_json::to_writer(&mut out, &DescriptionJson(&set.description))?;
     writeln!(out, "\n}}")?;
     out.flush()
+}
+
+/// The kind of all rows, if they are of one.
+fn kind(rows: &[Row]) -> Option<&str> {
+    let first = rows.first()?.kind.as_str();
+    let is_of_it = |row: &Row| row.kind == first;
+    (!first.is_empty() && rows.iter().all(is_of_it)).then_some(first)
 }
 
 fn field(out: &mut impl Write, name: &str, value: &impl Serialize) -> io::Result<()> {

@@ -73,6 +73,12 @@ pub fn read(text: &str) -> Result<ResultSet, ReadError> {
         .enumerate()
         .map(|(index, row)| self::row(index, row, &set.columns))
         .collect::<Result<Vec<_>, _>>()?;
+    // Files of earlier versions do not say it.
+    if let Some(kind) = object.get("kind").and_then(Json::as_str) {
+        set.rows
+            .iter_mut()
+            .for_each(|row| kind.clone_into(&mut row.kind));
+    }
     Ok(set)
 }
 

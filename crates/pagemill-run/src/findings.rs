@@ -162,7 +162,7 @@ impl Run<'_> {
             );
             (
                 reason,
-                "prefetch before the kernel, or say where data belongs: pagemill advise -- ./program tries the hints",
+                "prefetch before the kernel, or say where data belongs: pagemill advise program -- ./program tries the hints",
             )
         })
     }

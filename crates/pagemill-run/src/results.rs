@@ -44,8 +44,14 @@ pub(crate) fn value(value: &ParameterValue) -> Value {
 
 /// Everything a run has to say.
 pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> ResultSet {
+    let kind = kind::name(&scenario.points[0].spec);
     let view = kind::view(&scenario.points[0].spec);
-    let mut rows: Vec<Row> = rows.collect();
+    let mut rows: Vec<Row> = rows
+        .map(|row| Row {
+            kind: kind.to_owned(),
+            ..row
+        })
+        .collect();
     if let Some(ratio) = &view.ratio {
         add_ratios(&mut rows, ratio);
     }
@@ -188,14 +194,13 @@ pub fn merged<'a>(sets: impl IntoIterator<Item = &'a ResultSet>) -> ResultSet {
         }
         merged.rows.extend(other.rows.iter().cloned());
     }
-    let mut kinds: Vec<(&'static str, &View, Vec<Row>)> = Vec::new();
+    let mut kinds: Vec<(String, &View, Vec<Row>)> = Vec::new();
     for row in &merged.rows {
-        let Some((name, view)) = kind::view_of_row(row) else {
-            continue;
-        };
-        match kinds.iter_mut().find(|(known, ..)| *known == name) {
+        match kinds.iter_mut().find(|(known, ..)| *known == row.kind) {
             Some((_, _, rows)) => rows.push(row.clone()),
-            None => kinds.push((name, view, vec![row.clone()])),
+            None => kinds.extend(
+                kind::view_of(&row.kind).map(|view| (row.kind.clone(), view, vec![row.clone()])),
+            ),
         }
     }
     for (_, view, _) in &kinds {
@@ -319,8 +324,11 @@ mod tests {
 
     fn rows_of(mode: &str, time_ns: u64) -> ResultSet {
         let row = |workload: &str| {
-            Row::new()
-                .parameter("workload", workload)
+            let row = Row {
+                kind: "gpu".to_owned(),
+                ..Row::new()
+            };
+            row.parameter("workload", workload)
                 .parameter("mode", mode)
                 .metric("time_ns", time_ns)
         };
@@ -347,6 +355,7 @@ mod tests {
     fn figures_of_several_kinds_stay_apart() {
         let mut programs = rows_of("whole-page", 5);
         for row in &mut programs.rows {
+            row.kind = "cuda".to_owned();
             *row = std::mem::take(row)
                 .parameter("kernel", "(all)")
                 .parameter("program", "./join");

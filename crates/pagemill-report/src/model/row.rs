@@ -3,6 +3,8 @@ use crate::Value;
 /// One point of a sweep: what was asked, and what came out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
+    /// The kind of scenario that it is a point of; empty where a command without scenarios made it.
+    pub kind: String,
     /// The swept keys and their values, in the order of the sweep.
     pub parameters: Vec<(String, Value)>,
     /// The outcomes.

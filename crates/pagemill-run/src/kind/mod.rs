@@ -75,41 +75,41 @@ pub trait PointEvents: Send + Sync {
     fn add_to(&self, timeline: &mut Timeline, group: TrackId, map: Option<&Map>);
 }
 
-/// How the rows of points like `spec` look.
-pub fn view(spec: &PointSpec) -> &'static View {
+/// All kinds by name.
+static VIEWS: &[(&str, &View)] = &[
+    ("gpu", &gpu::VIEW),
+    ("residency", &residency::VIEW),
+    ("nic", &nic::VIEW),
+    ("cuda", &cuda::VIEW),
+    ("mpi", &mpi::VIEW),
+    ("zeroing", &zeroing::VIEW),
+    ("coloring", &coloring::VIEW),
+    ("pager", &pager::VIEW),
+];
+
+/// The kind of points like `spec`.
+pub fn name(spec: &PointSpec) -> &'static str {
     match spec {
-        PointSpec::Gpu(_) => &gpu::VIEW,
-        PointSpec::Residency(_) => &residency::VIEW,
-        PointSpec::Nic(_) => &nic::VIEW,
-        PointSpec::Cuda(_) => &cuda::VIEW,
-        PointSpec::Mpi(_) => &mpi::VIEW,
-        PointSpec::Zeroing(_) => &zeroing::VIEW,
-        PointSpec::Coloring(_) => &coloring::VIEW,
-        PointSpec::Pager(_) => &pager::VIEW,
+        PointSpec::Gpu(_) => "gpu",
+        PointSpec::Residency(_) => "residency",
+        PointSpec::Nic(_) => "nic",
+        PointSpec::Cuda(_) => "cuda",
+        PointSpec::Mpi(_) => "mpi",
+        PointSpec::Zeroing(_) => "zeroing",
+        PointSpec::Coloring(_) => "coloring",
+        PointSpec::Pager(_) => "pager",
     }
 }
 
-/// All kinds, those first whose rows have columns that others' rows have too.
-static VIEWS: &[(&str, &View)] = &[
-    ("pager", &pager::VIEW),
-    #[cfg(not(target_family = "wasm"))]
-    ("cuda", &cuda::VIEW),
-    ("mpi", &mpi::VIEW),
-    ("coloring", &coloring::VIEW),
-    ("zeroing", &zeroing::VIEW),
-    ("residency", &residency::VIEW),
-    ("gpu", &gpu::VIEW),
-    ("nic", &nic::VIEW),
-];
+/// How the rows of points like `spec` look.
+pub fn view(spec: &PointSpec) -> &'static View {
+    view_of(name(spec)).expect("every kind has a view")
+}
 
-/// The kind that a row is of, and how its rows look.
-pub fn view_of_row(row: &Row) -> Option<(&'static str, &'static View)> {
-    let is_of = |view: &View| {
-        view.identity
-            .iter()
-            .all(|(name, ..)| row.get(name).is_some())
-    };
-    VIEWS.iter().copied().find(|(_, view)| is_of(view))
+/// How the rows of a kind look; `None` if there is no such kind.
+pub fn view_of(kind: &str) -> Option<&'static View> {
+    let named = VIEWS.iter().find(|(name, _)| *name == kind);
+    named.map(|(_, view)| *view)
 }
 
 /// Runs a point.
