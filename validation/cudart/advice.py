@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `pagemill advise` gains for ten programs of examples/cuda; writes one row for each program, machine and factor.
+"""What `pagemill advise program` gains for ten programs of examples/cuda; writes one row for each program, machine and factor.
 
 usage: advice.py [--pagemill PATH] [--nvcc PATH] [--machine NAME ..] [--factor F ..] [--runs N] [--timeout SECONDS] [--out CSV] [PROGRAM ..]
 
@@ -148,7 +148,7 @@ def measure(arguments, name, program, machine, factor, build):
     """The row of one program on one machine with one factor."""
     argument = str(PROGRAMS[name])
     where = ["--machine", machine, "--oversubscribe", str(factor)]
-    results = pagemill(arguments, "advise", [*where, "--runs", str(arguments.runs), "--", str(program), argument])
+    results = pagemill(arguments, "advise", ["program", *where, "--runs", str(arguments.runs), "--", str(program), argument])
     changes = [row for row in results["rows"] if row["row"] == "change"]
     allocations = [row["allocation"] for row in results["rows"] if row["row"] == "allocation"]
     kept = [row for row in changes if row["verdict"] == "kept"]

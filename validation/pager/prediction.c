@@ -25,7 +25,8 @@ static uint64_t sort(void) {
     for (long run = 1; run < COUNT; run *= 2) {
         for (long start = 0; start < COUNT; start += 2 * run) {
             long a = start, b = start + run, middle = b, end = b + run;
-            for (long i = start; i < end; i++) to[i] = a < middle && (b >= end || from[a] <= from[b]) ? from[a++] : from[b++];
+            for (long i = start; i < end; i++)
+                to[i] = a < middle && (b >= end || from[a] <= from[b]) ? from[a++] : from[b++];
         }
         uint64_t *swap = from;
         from = to, to = swap;
@@ -38,14 +39,18 @@ static uint64_t sort(void) {
 // A hash table of 32 MiB: 60000 keys, and as many look-ups.
 static uint64_t table(void) {
     enum { SLOTS = 1 << 21 };
-    struct slot { uint64_t key, value; } *slots = memory(SLOTS * sizeof *slots);
+    struct slot {
+        uint64_t key, value;
+    } *slots = memory(SLOTS * sizeof *slots);
     uint64_t state = 1, sum = 0;
     for (long i = 0; i < 120000; i++) {
         if (i == 60000) state = 1;
         uint64_t key = chance(&state) | 1, at = key * 11400714819323198485u >> 43;
         while (slots[at].key && slots[at].key != key) at = (at + 1) % SLOTS;
-        if (i < 60000) slots[at] = (struct slot){key, i};
-        else sum += slots[at].value * key;
+        if (i < 60000)
+            slots[at] = (struct slot){key, i};
+        else
+            sum += slots[at].value * key;
     }
     return sum;
 }

@@ -2,14 +2,38 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use pagemill_report::{ResultSet, Terms, read};
 use pagemill_trace::unpacked;
 
-use crate::args::CompareArguments;
 use crate::failure::Failure;
-use crate::output::print_results;
+use crate::output::{RunFormat, print_results};
+
+/// Rows are matched by the parameters that both files have. An error is the first value over the second, minus one.
+#[derive(Args, Debug)]
+pub struct CompareArguments {
+    /// The results.json to judge, such as that of a simulation
+    #[arg(value_name = "FIRST.json")]
+    pub first: PathBuf,
+
+    /// The results.json to judge it by, such as that of a measurement
+    #[arg(value_name = "SECOND.json")]
+    pub second: PathBuf,
+
+    /// A metric to compare; may be repeated [default: the first time or transfer rate that both have]
+    #[arg(long = "metric", value_name = "COLUMN")]
+    pub metrics: Vec<String>,
+
+    /// A parameter to ignore in matching rows; may be repeated
+    #[arg(long = "ignore", value_name = "COLUMN")]
+    pub ignored: Vec<String>,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+}
 
 /// Larger files are no results that can be compared by reading.
 const FILE_BYTES_MAX: u64 = 256 << 20;

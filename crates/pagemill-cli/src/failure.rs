@@ -5,6 +5,8 @@ use pagemill_report::OutputDirError;
 use pagemill_run::StoreError;
 use pagemill_scenario::InputErrors;
 
+use crate::shell::typed;
+
 /// What a shell reports for a process that Ctrl-C ended.
 pub const INTERRUPTED: u8 = 130;
 
@@ -28,6 +30,15 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// A command was asked for under a name that it had before.
+    pub fn renamed(command: &str, words: &[String]) -> Self {
+        let words: Vec<String> = words.iter().map(|word| typed(word)).collect();
+        Self::Usage(format!(
+            "this has another name now: pagemill {command} {}",
+            words.join(" ")
+        ))
+    }
+
     /// The exit code of the process.
     pub fn exit_code(&self) -> ExitCode {
         match self {

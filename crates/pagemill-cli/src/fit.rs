@@ -6,16 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
-
 use pagemill_report::{OutputDir, ResultSet, Row};
 use pagemill_run::fit::{Answer, Fit, Trial};
 use pagemill_run::{PointError, RunOptions, Store, run_all, run_point};
 use pagemill_scenario::{FitPlan, Point, load};
 
-use crate::args::{Jobs, RunFormat};
 use crate::failure::Failure;
-use crate::output::{note, print_results};
+use crate::output::{RunFormat, note, print_results};
 use crate::run::{Progress, interrupt};
+use crate::values::Jobs;
 
 /// The section [fit] of the scenario names the keys and their values; targets are its claims with a published value. The table has
 /// the settings that no other setting beats, nearest to all targets first. Results are the same for any number of jobs.

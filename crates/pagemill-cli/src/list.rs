@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use clap::{Args, ValueEnum};
 use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 use pagemill_policy::migration::{FullSlotRule, POLICIES};
 use pagemill_policy::replacement::REPLACEMENTS;
@@ -13,9 +14,27 @@ use pagemill_scenario::{
 use pagemill_workloads::{CPU_PROGRAMS, Parameter, Unit, WORKLOADS};
 use serde_json::{Value, json};
 
-use crate::args::{ListArguments, Listing, TextFormat};
 use crate::failure::Failure;
-use crate::output::{print_json, print_text};
+use crate::output::{TextFormat, print_json, print_text};
+
+#[derive(Args, Debug)]
+pub struct ListArguments {
+    /// What to list
+    #[arg(value_enum)]
+    pub what: Listing,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
+    pub format: TextFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Listing {
+    Machines,
+    Workloads,
+    Policies,
+    Scenarios,
+}
 
 /// One thing that can be named.
 struct Item {

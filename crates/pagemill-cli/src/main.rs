@@ -32,7 +32,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Arguments, Command, GpuCommand, TextFormat};
+use args::{Arguments, Command};
+use gpu::GpuCommand;
+use output::TextFormat;
 
 fn main() -> ExitCode {
     match Arguments::try_parse() {

@@ -3,11 +3,24 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use clap::ValueEnum;
 use pagemill_report::table::TableStyle;
 use pagemill_report::{ResultSet, csv, json, table};
 
-use crate::args::RunFormat;
 use crate::failure::Failure;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RunFormat {
+    Table,
+    Json,
+    Csv,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TextFormat {
+    Table,
+    Json,
+}
 
 /// Writes to standard output. A reader that has gone away, as `head` does, is no failure.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {

@@ -1,15 +1,14 @@
 //! `pagemill rank`: a tournament of policies over programs.
 
 use clap::Args;
-
 use pagemill_run::rank::{self, Terms};
 use pagemill_run::{PointError, RunOptions, run_points};
 use pagemill_scenario::load;
 
-use crate::args::{Jobs, RunFormat};
 use crate::failure::Failure;
-use crate::output::print_results;
+use crate::output::{RunFormat, print_results};
 use crate::run::{Progress, Stdout, interrupt};
+use crate::values::Jobs;
 
 /// Every combination of policy and program runs once; each combination of the other swept keys is a program. The table has the geometric
 /// mean of each policy's time over that of the best one, with a 95 % interval from resampled programs.

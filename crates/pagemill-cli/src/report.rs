@@ -4,13 +4,29 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use pagemill_report::site::{SiteRun, write_index};
 use pagemill_report::{ResultSet, html};
 
-use crate::args::ReportArguments;
 use crate::compare::results;
 use crate::failure::Failure;
 use crate::output::print_text;
+
+/// The site needs no server and no network.
+#[derive(Args, Debug)]
+pub struct ReportArguments {
+    /// A folder with runs (results.json) at any depth
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// The folder of the site; files of an earlier site are replaced
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+
+    /// Title of the site
+    #[arg(long, value_name = "TEXT", default_value = "Runs of pagemill")]
+    pub title: String,
+}
 
 const RESULTS: &str = "results.json";
 const REPORT: &str = "report.html";

@@ -1,13 +1,39 @@
 //! `pagemill sweep`: a scenario whose points are kept one by one, so that a killed run resumes where it stopped.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use pagemill_report::OutputDir;
 use pagemill_run::{PointError, RunOptions, Store, result_set, run_all, run_point, terminal_view};
 use pagemill_scenario::{Point, load};
 
-use crate::args::{RunFormat, SweepArguments};
 use crate::failure::Failure;
-use crate::output::{note, print_results};
+use crate::output::{RunFormat, note, print_results};
 use crate::run::{Progress, show_output};
+use crate::values::Jobs;
+
+/// Points that the folder holds already are not run again. `pagemill.sweep` of Python uses the same folder, on any number of
+/// machines.
+#[derive(Args, Debug)]
+pub struct SweepArguments {
+    /// A scenario file, or the name of a built-in scenario
+    pub scenario: String,
+
+    /// The folder: parts/ has a file for each point, results/ the results of all at the end
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+
+    /// Replace a value or a sweep of the scenario or its machine; a list sweeps
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+
+    #[command(flatten)]
+    pub jobs: Jobs,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+}
 
 /// Runs the points that the folder does not hold, then writes the results of all.
 pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {

@@ -1,5 +1,8 @@
 //! Values of options that name something.
 
+use std::num::NonZeroUsize;
+
+use clap::Args;
 use pagemill_policy::replacement::{REPLACEMENTS, ReplacementEntry};
 use pagemill_policy::residency::{AccessPattern, STRATEGIES, StrategyEntry, Variant};
 use pagemill_run::mrc::policies::CacheSize;
@@ -60,6 +63,22 @@ pub fn size(text: &str) -> Result<u64, String> {
     match bytes {
         0 => Err("use a size above 0, such as 16GiB".to_owned()),
         bytes => Ok(bytes),
+    }
+}
+
+// No doc comment: it would become that of the command.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Jobs {
+    /// Points to run at the same time [default: the number of cores]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+impl Jobs {
+    /// How many that are.
+    pub fn count(self) -> usize {
+        self.jobs
+            .map_or_else(pagemill_run::available_cores, NonZeroUsize::get)
     }
 }
 

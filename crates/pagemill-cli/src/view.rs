@@ -3,11 +3,27 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use clap::Args;
 use pagemill_report::{PageMap, pages};
 
-use crate::args::ViewArguments;
 use crate::failure::Failure;
 use crate::output::{note, print_text};
+
+/// `run --out` and `cuda --out` record where pages are if pages migrate; their report.html shows the same map.
+#[derive(Args, Debug)]
+pub struct ViewArguments {
+    /// A folder of results, or a page map
+    #[arg(value_name = "RESULT")]
+    pub result: PathBuf,
+
+    /// The HTML file to write [default: beside RESULT]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+
+    /// Open the page in the browser of the desktop
+    #[arg(long)]
+    pub open: bool,
+}
 
 /// Writes the page, says where it is, and opens it if that is wished.
 pub fn view(arguments: &ViewArguments) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 const QUESTION: [&str; 9] = [
     "advise",
-    "--pattern",
+    "pattern",
     "grid-stride",
     "--factor",
     "0.02",
@@ -64,7 +64,7 @@ fn strategies_are_ranked_best_first_with_reasons() {
 fn a_large_question_is_scaled_and_says_so() {
     let finished = run(&[
         "advise",
-        "--pattern",
+        "pattern",
         "grid-stride",
         "--factor",
         "1.5",
@@ -113,4 +113,51 @@ fn questions_without_an_answer_are_code_2() {
         let error = run(&arguments).error(2);
         assert!(error.contains(expected), "{changed:?}: {error}");
     }
+}
+
+#[test]
+fn questions_without_a_name_are_told_their_name() {
+    for (old, new) in [
+        (
+            &[
+                "advise",
+                "--factor",
+                "1.5",
+                "--pattern",
+                "grid-stride",
+                "--machine",
+                "gh200",
+            ][..],
+            "pagemill advise pattern grid-stride --factor 1.5 --machine gh200",
+        ),
+        (
+            &["advise", "--pattern=grid-stride", "--factor", "2"],
+            "pagemill advise pattern grid-stride --factor 2",
+        ),
+        (&["advise", "--pattern"], "pagemill advise pattern PATTERN"),
+        (
+            &["advise", "a model.gguf", "--machine", "all"],
+            "pagemill advise model 'a model.gguf' --machine all",
+        ),
+        (
+            &["advise", "--runs", "3", "--", "./program", "--memory"],
+            "pagemill advise program --runs 3 -- ./program --memory",
+        ),
+        (
+            &["advise", "--", "./program"],
+            "pagemill advise program -- ./program",
+        ),
+        (
+            &["advise", "--memory", "64MiB", "--", "sort", "x"],
+            "pagemill advise pager --memory 64MiB -- sort x",
+        ),
+        (
+            &["zero", "advise", "--runs", "3", "--", "./touch"],
+            "pagemill advise zero --runs 3 -- ./touch",
+        ),
+    ] {
+        let error = run(old).error(2);
+        assert!(error.trim_end().ends_with(new), "{old:?}: {error}");
+    }
+    assert!(run(&["advise"]).error(2).contains("Commands:"));
 }

@@ -1,4 +1,4 @@
-//! `pagemill advise MODEL`: tokens a second of models whose weights are holes in a file.
+//! `pagemill advise model`: tokens a second of models whose weights are holes in a file.
 
 mod common;
 
@@ -170,7 +170,15 @@ fn rows(folder: &Path, model: &str) -> Vec<Value> {
 }
 
 fn rows_on(machine: &str, folder: &Path, model: &str) -> Vec<Value> {
-    let arguments = ["advise", model, "--machine", machine, "--format", "json"];
+    let arguments = [
+        "advise",
+        "model",
+        model,
+        "--machine",
+        machine,
+        "--format",
+        "json",
+    ];
     let text = run_in(folder, &arguments).result();
     let answer: Value = serde_json::from_str(&text).expect("JSON");
     answer["rows"].as_array().expect("rows").clone()
@@ -259,7 +267,7 @@ fn what_is_no_model_is_code_2() {
         fs::write(folder.path().join(name), bytes).expect("a file");
         let error = run_in(
             folder.path(),
-            &["advise", name, "--machine", "a100-pcie4-x86"],
+            &["advise", "model", name, "--machine", "a100-pcie4-x86"],
         )
         .error(2);
         assert!(error.contains(why) && error.contains(name), "{error}");
@@ -306,9 +314,13 @@ fn what_is_no_model_is_code_2() {
         &[&(ends.len() as u64).to_le_bytes()[..], ends].concat(),
         "ends before it begins",
     );
-    let error = run_in(folder.path(), &["advise", "whole"]).error(2);
+    let error = run_in(folder.path(), &["advise", "model", "whole"]).error(2);
     assert!(error.contains("--machine"), "{error}");
-    let error = run_in(folder.path(), &["advise", "whole", "--machine", "gtx480"]).error(2);
+    let error = run_in(
+        folder.path(),
+        &["advise", "model", "whole", "--machine", "gtx480"],
+    )
+    .error(2);
     assert!(error.contains("gtx480"), "{error}");
 }
 
@@ -379,7 +391,7 @@ fn a_token_reads_what_the_tensors_are_however_they_are_written() {
 }
 
 fn refusal(folder: &Path, name: &str) -> String {
-    run_in(folder, &["advise", name, "--machine", "rtx5090"]).error(2)
+    run_in(folder, &["advise", "model", name, "--machine", "rtx5090"]).error(2)
 }
 
 #[test]
@@ -432,7 +444,10 @@ fn mixtures_of_experts_are_known_by_names_numbers_and_sides() {
         ),
     ] {
         fs::write(folder.join("config.json"), config).expect("written");
-        let finished = run_in(folder, &["advise", "m.safetensors", "--machine", "rtx5090"]);
+        let finished = run_in(
+            folder,
+            &["advise", "model", "m.safetensors", "--machine", "rtx5090"],
+        );
         assert_eq!(
             finished.code,
             Some(if is_dense { 0 } else { 2 }),

@@ -1,4 +1,4 @@
-//! `pagemill advise -- PROGRAM`: allocations, what moves for them, and the calls that make the program faster.
+//! `pagemill advise program`: allocations, what moves for them, and the calls that make the program faster.
 
 #[allow(dead_code, reason = "each test program uses its part")]
 #[path = "common/mod.rs"]
@@ -20,9 +20,11 @@ fn walk(name: &str, flags: &[&str]) -> Option<PathBuf> {
     Some(Toolkit::find()?.compile(&source, name, flags))
 }
 
-fn pagemill(command: &str, options: &[&str], program: &Path, arguments: &[&str]) -> Finished {
+const ADVISE: &[&str] = &["advise", "program"];
+
+fn pagemill(command: &[&str], options: &[&str], program: &Path, arguments: &[&str]) -> Finished {
     let program = [program.to_str().expect("UTF-8")];
-    run(&[&[command], options, &["--"], &program, arguments].concat())
+    run(&[command, options, &["--"], &program, arguments].concat())
 }
 
 /// The rows of an advice whose column `row` is `which`.
@@ -33,7 +35,7 @@ fn rows_of(results: &Value, which: &str) -> Vec<Value> {
 
 fn advise(options: &[&str], program: &Path, arguments: &[&str]) -> Value {
     let options = [&["--format", "json"], options].concat();
-    let finished = pagemill("advise", &options, program, arguments);
+    let finished = pagemill(ADVISE, &options, program, arguments);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     serde_json::from_str(&finished.stdout).expect("JSON")
 }
@@ -47,7 +49,7 @@ fn number(row: &Value, metric: &str) -> u64 {
 /// The simulated time of a run without advice.
 fn time_of(options: &[&str], program: &Path, arguments: &[&str]) -> u64 {
     let options = [&["--format", "json"], options].concat();
-    let finished = pagemill("cuda", &options, program, arguments);
+    let finished = pagemill(&["cuda"], &options, program, arguments);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
     number(&results["rows"][0], "time_ns")
@@ -108,7 +110,7 @@ fn allocations_add_up_to_the_program() {
         let rows = rows_of(&results, "allocation");
         assert_eq!(rows.len(), 3);
         let options = [&options[..], &["--format", "json"]].concat();
-        let whole = pagemill("cuda", &options, &program, &["8"]);
+        let whole = pagemill(&["cuda"], &options, &program, &["8"]);
         let whole: Value = serde_json::from_str(&whole.stdout).expect("JSON");
         for metric in [
             "migrated_bytes",
@@ -269,7 +271,7 @@ fn the_advice_can_be_applied() {
     };
     assert!(best < before);
     let applied = pagemill(
-        "advise",
+        ADVISE,
         &[&options[..], &["--apply"]].concat(),
         &program,
         &["4"],
@@ -316,7 +318,7 @@ fn hints_without_effect_are_said_once_and_in_the_rows() {
         return;
     };
     let options = ["--machine", "gtx480", "--runs", "4", "--format", "json"];
-    let finished = pagemill("advise", &options, &program, &["4"]);
+    let finished = pagemill(ADVISE, &options, &program, &["4"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     let said = finished
         .stderr
@@ -433,7 +435,7 @@ fn hints_that_shared_page_tables_make_idle_are_said() {
         return;
     };
     let options = ["--machine", "gh200", "--runs", "8", "--format", "json"];
-    let finished = pagemill("advise", &options, &program, &["4"]);
+    let finished = pagemill(ADVISE, &options, &program, &["4"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     let said = "have no effect on gh200, whose GPU walks the host's page tables";
     assert_eq!(
@@ -446,20 +448,27 @@ fn hints_that_shared_page_tables_make_idle_are_said() {
 
 #[test]
 fn what_cannot_be_advised_on_is_refused() {
-    let error = run(&["advise", "--mode", "ideal-overlap", "--", "/bin/true"]).error(2);
+    let error = run(&[
+        "advise",
+        "program",
+        "--mode",
+        "ideal-overlap",
+        "--",
+        "/bin/true",
+    ])
+    .error(2);
     assert!(error.contains("moves no pages"), "{error}");
     let error = run(&[
         "advise",
+        "program",
         "--set",
         "transfer.stripe=[\"2 MiB\", \"4 MiB\"]",
         "--",
         "/bin/true",
     ]);
     assert!(error.error(2).contains("one value for each key"));
-    let error = run(&["advise", "--factor", "1.5", "--", "/bin/true"]).error(2);
-    assert!(error.contains("cannot be used with"), "{error}");
-    let error = run(&["advise"]).error(2);
-    assert!(error.contains("--pattern"), "{error}");
+    let error = run(&["advise", "program", "--factor", "1.5", "--", "/bin/true"]).error(2);
+    assert!(error.contains("unexpected argument '--factor'"), "{error}");
     let folder = tempfile::tempdir().expect("a folder");
     let plain = folder.path().join("plain");
     std::fs::write(&plain, "no program").expect("it can be written");
@@ -472,9 +481,9 @@ fn what_cannot_be_advised_on_is_refused() {
         (Path::new("/bin/true"), "name a program that uses CUDA"),
     ] {
         for (command, options) in [
-            ("advise", &[][..]),
-            ("advise", &["--oversubscribe", "1.5"]),
-            ("cuda", &[]),
+            (ADVISE, &[][..]),
+            (ADVISE, &["--oversubscribe", "1.5"]),
+            (&["cuda"], &[]),
         ] {
             let error = pagemill(command, options, program, &[]).error(2);
             assert!(error.contains(remedy), "{error}");
@@ -486,30 +495,25 @@ fn what_cannot_be_advised_on_is_refused() {
         return;
     };
     let program = toolkit.compile(&source, "holds_unmanaged", &[]);
-    let finished = pagemill("advise", &[], &program, &["4", "0"]);
+    let finished = pagemill(ADVISE, &[], &program, &["4", "0"]);
     assert_eq!(finished.code, Some(2), "{}", finished.stderr);
     assert!(
         finished.stderr.contains("no managed memory"),
         "{}",
         finished.stderr
     );
-    let finished = pagemill("advise", &["--oversubscribe", "2"], &program, &["0", "0"]);
+    let finished = pagemill(ADVISE, &["--oversubscribe", "2"], &program, &["0", "0"]);
     let error = finished.error(2);
     assert!(error.contains("leave the factor out"), "{error}");
     for factor in ["0", "NaN", "-1", "inf"] {
-        let finished = pagemill(
-            "advise",
-            &["--oversubscribe", factor],
-            &program,
-            &["4", "0"],
-        );
+        let finished = pagemill(ADVISE, &["--oversubscribe", factor], &program, &["4", "0"]);
         let error = finished.error(2);
         assert!(error.contains("use a number above 0"), "{error}");
     }
     let no_driver = ["--machine", "gtx480", "--mode", "on-demand"];
-    let error = pagemill("advise", &no_driver, &program, &["4", "0"]).error(2);
+    let error = pagemill(ADVISE, &no_driver, &program, &["4", "0"]).error(2);
     assert!(error.contains("use a machine with a [driver]"), "{error}");
-    let finished = pagemill("advise", &[], &program, &["0", "4", "5"]);
+    let finished = pagemill(ADVISE, &[], &program, &["0", "4", "5"]);
     assert_eq!(finished.code, Some(1), "{}", finished.stderr);
     for part in ["held it", "exit code 5 when it was run as it is"] {
         assert!(finished.stderr.contains(part), "{}", finished.stderr);

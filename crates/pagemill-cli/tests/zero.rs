@@ -277,7 +277,7 @@ fn every_kind_of_pages_is_tried_or_has_a_reason() {
     if !compile(folder.path(), "touch", TOUCH) {
         return;
     }
-    let options = ["zero", "advise", "--runs", "3", "--format", "json"];
+    let options = ["advise", "zero", "--runs", "3", "--format", "json"];
     let ran = run_in(folder.path(), &[&options[..], &["--", "./touch"]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let result = json(&ran.stdout);
@@ -293,7 +293,7 @@ fn every_kind_of_pages_is_tried_or_has_a_reason() {
     assert!(advised(&result, used)["wall_ns"].is_number(), "{used}");
     let table = run_in(
         folder.path(),
-        &["zero", "advise", "--runs", "3", "--", "./touch"],
+        &["advise", "zero", "--runs", "3", "--", "./touch"],
     );
     assert_eq!(table.code, Some(0), "{}", table.stderr);
     assert!(table.stdout.contains("as-is"), "{}", table.stdout);
@@ -314,15 +314,15 @@ fn every_kind_of_pages_is_tried_or_has_a_reason() {
 
 #[test]
 fn a_program_that_fails_is_not_compared() {
-    let message = run(&["zero", "advise", "--", "sh", "-c", "echo why >&2; exit 3"]).error(1);
+    let message = run(&["advise", "zero", "--", "sh", "-c", "echo why >&2; exit 3"]).error(1);
     for part in ["sh ended with exit code 3", "why", "nothing was compared"] {
         assert!(message.contains(part), "{message}");
     }
-    let killed = run(&["zero", "advise", "--", "sh", "-c", "kill -9 $$"]).error(1);
+    let killed = run(&["advise", "zero", "--", "sh", "-c", "kill -9 $$"]).error(1);
     assert!(killed.contains("signal 9"), "{killed}");
     let missing = run(&[
-        "zero",
         "advise",
+        "zero",
         "--socket",
         "/none/zero.sock",
         "--",
@@ -371,10 +371,10 @@ fn what_cannot_be_meant_is_bad_usage() {
         &["zero", "run"],
         &["zero", "run", "--library", "none.so", "--", "true"],
         &["zero", "run", "--source", "sand", "--", "true"],
-        &["zero", "advise"],
-        &["zero", "advise", "--runs", "2", "--", "true"],
-        &["zero", "advise", "--library", "none.so", "--", "true"],
-        &["zero", "advise", "--", "./none"],
+        &["advise", "zero"],
+        &["advise", "zero", "--runs", "2", "--", "true"],
+        &["advise", "zero", "--library", "none.so", "--", "true"],
+        &["advise", "zero", "--", "./none"],
     ] {
         let message = run_in(folder.path(), arguments).error(2);
         assert!(!message.is_empty(), "{arguments:?}");

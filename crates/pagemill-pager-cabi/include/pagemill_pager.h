@@ -34,7 +34,8 @@ void *pagemill_pager_map(pagemill_pager *pager, size_t bytes);
  * killed leaves each unit of the file old or new. Do not pass paged memory to a system call that reads or writes the file itself.
  * A file that is shortened meanwhile, or cannot be written when a unit leaves its frame, stops the program with a message.
  * NULL: see pagemill_pager_error(). */
-void *pagemill_pager_map_file(pagemill_pager *pager, const char *path, const char *mode, uint64_t offset, uint64_t bytes);
+void *pagemill_pager_map_file(pagemill_pager *pager, const char *path, const char *mode, uint64_t offset,
+                              uint64_t bytes);
 
 /* Writes what changed to the file of `memory`, and returns once it is on the disk. 0, or -1: see pagemill_pager_error(); what was not
  * written is written by the next call. One thread at a time for each memory. */

@@ -1,47 +1,124 @@
-//! The arguments of `pagemill advise`.
+//! The arguments of `pagemill advise`, one struct for each question.
 
+use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use pagemill_policy::residency::{AccessPattern, StrategyEntry, Variant};
 
-use crate::args::RunFormat;
+use crate::output::{RunFormat, TextFormat};
 use crate::values;
 
-/// With a program after `--`: what moves for each of its allocations, and which hints make it faster. The program is run unchanged,
-/// then with one change at a time, at most --runs times; its output has to stay the same. The answer is a table of
-/// allocations, and one of the calls to add, with the line and the time before and after. Lines need debug information (`nvcc -g`).
-///
-/// With --memory and a program after `--`: which page size, policies and store of `pagemill pager run` are fastest with so little memory.
-/// The program is run once in an eighth of it, its page faults are replayed under each setting with costs measured on this computer,
-/// and it is run under the best settings to measure the error of the prediction. Exit code 3: this user may not answer page faults.
-///
-/// With a language model: its table of tensors is read, and the weights of a token are simulated on demand, as zero-copy, with
-/// layers split, with prefetch across blocks and with partial pages; the answer is tokens a second on --machine NAME, or `all`.
-///
-/// With --pattern, --factor and --machine: every strategy is simulated; the answer is their order, the bandwidth to expect of each, and why.
+#[derive(Args, Debug)]
+#[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
+pub struct AdviseArguments {
+    #[command(subcommand)]
+    pub question: Option<Question>,
+
+    /// The question without its name, as it was asked before questions had names
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub unnamed: Vec<String>,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Question {
+    /// Find the memory hints that make a CUDA program faster
+    Program(Box<ProgramArguments>),
+    /// Rank the ways to place data that is read in a pattern
+    Pattern(PatternArguments),
+    /// Say how many tokens a second a GPU gets from a language model that it does not fit
+    Model(ModelArguments),
+    /// Find the settings of the pager for a program in less memory, and whether they pay
+    Pager(PagerArguments),
+    /// Run a program on each kind of pages, and recommend one
+    Zero(ZeroArguments),
+}
+
+/// The program is run unchanged, then with one change at a time, at most --runs times; its output has to stay the same. The answer is a
+/// table of allocations with what moves for each, and one of the calls to add, with the line and the time before and after. Lines need
+/// debug information (`nvcc -g`).
+#[derive(Args, Debug)]
+pub struct ProgramArguments {
+    /// The GPU, its link and its driver; `pagemill list machines` shows all
+    #[arg(long, value_name = "NAME", default_value = "a100-pcie4-x86")]
+    pub machine: String,
+
+    /// How managed memory gets to the GPU, as for pagemill cuda
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
+
+    /// Give the GPU as much memory as the program has at its peak, divided by F
+    #[arg(long, value_name = "F", value_parser = values::factor, allow_negative_numbers = true)]
+    pub oversubscribe: Option<f64>,
+
+    /// GPU memory for the program, such as 16GiB
+    #[arg(long = "gpu-memory", value_name = "SIZE", value_parser = values::size, conflicts_with = "oversubscribe")]
+    pub gpu_memory_bytes: Option<u64>,
+
+    /// Set a value of the scenario or its machine
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+
+    /// Most runs of the program, the first one included
+    #[arg(long, value_name = "N", default_value = "24")]
+    pub runs: NonZeroUsize,
+
+    /// Lines of standard output with this text may differ from run to run, such as times that the program prints
+    #[arg(long = "ignore-lines", value_name = "TEXT")]
+    pub ignored: Vec<String>,
+
+    /// Run the program once more with the advised calls; standard output is then the program's, and the tables go to standard error
+    #[arg(long)]
+    pub apply: bool,
+
+    /// Also run it on these machines, unchanged and with the calls: names, or `all` (those with a driver)
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
+    pub machines: Vec<String>,
+
+    /// Also run it with these factors of its peak over GPU memory [default with --machines: 1,1.5,2]
+    #[arg(long, value_name = "F,..", value_delimiter = ',', value_parser = values::factor)]
+    pub factors: Vec<f64>,
+
+    /// Slowdown over a run with all data on the GPU up to which a time is called bearable
+    #[arg(long, value_name = "X", value_parser = values::factor, default_value = "2")]
+    pub bearable: f64,
+
+    /// Seed of the simulation
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+
+    /// Also write results.json, results.csv, results.parquet and report.html there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// The program and its arguments, after `--`
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub command: Vec<String>,
+}
+
+/// Every strategy is simulated; the answer is their order, the bandwidth to expect of each, and why.
 ///
 /// Data and free GPU memory are scaled down together until the answer takes seconds, and each row says by how much its
 /// bandwidth changes when they are halved once more. --full simulates all of the data. The order is that of the time of all reads and of the calls before them. Strategies that rely on faults have the data in
 /// the CPU's memory before each read, as in the published benchmark.
 #[derive(Args, Debug)]
-pub struct AdviseArguments {
-    /// A language model, as GGUF or safetensors: tokens a second on a GPU that it does not fit
-    #[arg(value_name = "MODEL", conflicts_with = "command")]
-    pub model: Option<PathBuf>,
-
+pub struct PatternArguments {
     /// Access pattern: grid-stride, block-stride, random-warp
-    #[arg(long, value_name = "NAME", value_parser = values::pattern, required_unless_present_any = ["command", "model", "memory_bytes"], conflicts_with_all = ["command", "model"])]
-    pub pattern: Option<AccessPattern>,
+    #[arg(value_name = "PATTERN", value_parser = values::pattern)]
+    pub pattern: AccessPattern,
 
     /// Size of the data divided by the GPU memory free for it
-    #[arg(long, value_name = "F", value_parser = values::factor, required_unless_present_any = ["command", "model", "memory_bytes"], conflicts_with_all = ["command", "model"])]
-    pub factor: Option<f64>,
+    #[arg(long, value_name = "F", value_parser = values::factor)]
+    pub factor: f64,
 
-    /// The GPU, its link and its driver; `pagemill list machines` shows all; for a model also `all` [default for a program: a100-pcie4-x86]
-    #[arg(long, value_name = "NAME", required_unless_present_any = ["command", "memory_bytes"])]
-    pub machine: Option<String>,
+    /// The GPU, its link and its driver; `pagemill list machines` shows all
+    #[arg(long, value_name = "NAME")]
+    pub machine: String,
 
     /// How often the data is read
     #[arg(long, value_name = "N", default_value = "1")]
@@ -70,112 +147,108 @@ pub struct AdviseArguments {
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
     pub format: RunFormat,
-
-    #[command(flatten)]
-    pub program: ProgramArguments,
-
-    #[command(flatten)]
-    pub paging: PagingArguments,
 }
 
-/// What is asked about a program in less memory than it uses.
+/// The model's table of tensors is read, never its weights. The weights of a token are simulated on demand, as zero-copy, with layers
+/// split, with prefetch across blocks and with partial pages.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Options for a program with a memory budget")]
-pub struct PagingArguments {
-    /// Memory budget of the program, as for pagemill pager run; --machine is then a machine of kind "pager" [default: measured]
-    #[arg(long = "memory", value_name = "SIZE", value_parser = values::size, requires = "command",
-        conflicts_with_all = ["mode", "oversubscribe", "gpu_memory_bytes", "sets", "ignored", "apply", "machines", "factors"])]
-    pub memory_bytes: Option<u64>,
+pub struct ModelArguments {
+    /// The model, as GGUF or safetensors
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+
+    /// The GPU, its link and its driver, or `all`; `pagemill list machines` shows all
+    #[arg(long, value_name = "NAME")]
+    pub machine: String,
+
+    /// Seed of random reads
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+}
+
+/// Which page size, policies and store of `pagemill pager run` are fastest with so little memory.
+///
+/// The program is run once in an eighth of it, its page faults are replayed under each setting with costs measured on this computer,
+/// and it is run under the best settings to measure the error of the prediction. Exit code 3: this user may not answer page faults.
+#[derive(Args, Debug)]
+pub struct PagerArguments {
+    /// Memory budget of the program, as for pagemill pager run
+    #[arg(long = "memory", value_name = "SIZE", value_parser = values::size)]
+    pub memory_bytes: u64,
+
+    /// A machine of kind "pager" [default: measured]
+    #[arg(long, value_name = "NAME")]
+    pub machine: Option<String>,
 
     /// Stores to choose from: compressed, folder
-    #[arg(long = "store", value_name = "NAME,..", value_delimiter = ',', default_value = "compressed,folder", requires = "memory_bytes", value_parser = ["compressed", "folder"])]
+    #[arg(long = "store", value_name = "NAME,..", value_delimiter = ',', default_value = "compressed,folder", value_parser = ["compressed", "folder"])]
     pub stores: Vec<String>,
 
     /// Folder for the store in a file
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "/var/tmp",
-        requires = "memory_bytes"
-    )]
+    #[arg(long, value_name = "DIR", default_value = "/var/tmp")]
     pub folder: PathBuf,
 
     /// Memory budget while page faults are recorded: a smaller one sees more of what the program touches, and takes longer [default: an eighth of --memory]
-    #[arg(long = "record-memory", value_name = "SIZE", value_parser = values::size, requires = "memory_bytes")]
+    #[arg(long = "record-memory", value_name = "SIZE", value_parser = values::size)]
     pub record_bytes: Option<u64>,
 
     /// Bytes that costs are measured with: records, numbers, noise
-    #[arg(
-        long,
-        value_name = "KIND",
-        default_value = "records",
-        requires = "memory_bytes"
-    )]
+    #[arg(long, value_name = "KIND", default_value = "records")]
     pub data: String,
 
     /// Run the program without a pager, under the first N settings of the answer, and under what pagemill pager run has by itself; 0 only predicts
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "memory_bytes")]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub checks: usize,
 
     /// libpagemill_pager_preload.so [default: beside pagemill, or in ../lib/pagemill]
-    #[arg(long, value_name = "PATH", requires = "memory_bytes")]
+    #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
-}
 
-/// What is asked about a program.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Options for a program")]
-pub struct ProgramArguments {
-    /// How managed memory gets to the GPU, as for pagemill cuda
-    #[arg(long, value_name = "MODE", requires = "command")]
-    pub mode: Option<String>,
-
-    /// Give the GPU as much memory as the program has at its peak, divided by F
-    #[arg(long, value_name = "F", value_parser = values::factor, allow_negative_numbers = true, requires = "command")]
-    pub oversubscribe: Option<f64>,
-
-    /// GPU memory for the program, such as 16GiB
-    #[arg(long = "gpu-memory", value_name = "SIZE", value_parser = values::size, conflicts_with = "oversubscribe", requires = "command")]
-    pub gpu_memory_bytes: Option<u64>,
-
-    /// Set a value of the scenario or its machine
-    #[arg(long = "set", value_name = "KEY=VALUE", requires = "command")]
-    pub sets: Vec<String>,
-
-    /// Most runs of the program, the first one included
-    #[arg(long, value_name = "N", default_value = "24", requires = "command")]
-    pub runs: NonZeroUsize,
-
-    /// Lines of standard output with this text may differ from run to run, such as times that the program prints
-    #[arg(long = "ignore-lines", value_name = "TEXT", requires = "command")]
-    pub ignored: Vec<String>,
-
-    /// Run the program once more with the advised calls; standard output is then the program's, and the tables go to standard error
-    #[arg(long, requires = "command")]
-    pub apply: bool,
-
-    /// Also run it on these machines, unchanged and with the calls: names, or `all` (those with a driver)
-    #[arg(
-        long,
-        value_name = "NAME,..",
-        value_delimiter = ',',
-        requires = "command"
-    )]
-    pub machines: Vec<String>,
-
-    /// Also run it with these factors of its peak over GPU memory [default with --machines: 1,1.5,2]
-    #[arg(long, value_name = "F,..", value_delimiter = ',', value_parser = values::factor, requires = "command")]
-    pub factors: Vec<f64>,
-
-    /// Slowdown over a run with all data on the GPU up to which a time is called bearable
-    #[arg(long, value_name = "X", value_parser = values::factor, default_value = "2", requires = "command")]
-    pub bearable: f64,
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
 
     /// Also write results.json, results.csv, results.parquet and report.html there
-    #[arg(long, value_name = "DIR", requires = "command")]
+    #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
     /// The program and its arguments, after `--`
-    #[arg(last = true, value_name = "PROGRAM")]
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub command: Vec<String>,
+}
+
+/// The program's standard input is empty, and its standard output is discarded.
+#[derive(Args, Debug)]
+pub struct ZeroArguments {
+    /// Runs on each kind of pages
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub runs: u32,
+
+    /// Add huge pages to the kernel's stock for the time of the comparison (root)
+    #[arg(long)]
+    pub reserve: bool,
+
+    /// Huge pages of 2 MiB for the program [default: by its peak memory]
+    #[arg(long, value_name = "N")]
+    pub pages: Option<NonZeroUsize>,
+
+    /// Socket of a running pool [default: the usual one if it serves, else a pool of this command]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+
+    /// libpagemill_zero_preload.so [default: beside pagemill, or in ../lib/pagemill]
+    #[arg(long, value_name = "PATH")]
+    pub library: Option<PathBuf>,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
+    pub format: TextFormat,
+
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
 }

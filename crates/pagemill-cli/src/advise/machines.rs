@@ -4,7 +4,7 @@ use pagemill_report::{Column, ColumnKind, ResultSet, Row, Value};
 use pagemill_run::advisor::{Answer, Configuration, capacity, time_ns};
 use pagemill_scenario::MACHINES;
 
-use super::AdviseArguments;
+use super::arguments::ProgramArguments;
 use super::question::{failure, point, scenario};
 use crate::failure::Failure;
 use crate::output::note;
@@ -43,7 +43,7 @@ const COLUMNS: [(&str, ColumnKind, &str); 6] = [
 
 /// Adds a row for each machine and factor.
 pub fn add(
-    arguments: &AdviseArguments,
+    arguments: &ProgramArguments,
     machine: &str,
     answer: &Answer,
     set: &mut ResultSet,
@@ -64,8 +64,8 @@ pub fn add(
 }
 
 /// The machines to run on: those that are named, or the one of the question.
-fn names(arguments: &AdviseArguments, machine: &str) -> Result<Vec<String>, Failure> {
-    match arguments.program.machines.as_slice() {
+fn names(arguments: &ProgramArguments, machine: &str) -> Result<Vec<String>, Failure> {
+    match arguments.machines.as_slice() {
         [] => Ok(vec![machine.to_owned()]),
         [all] if all == "all" => driven(),
         names => Ok(names.to_vec()),
@@ -84,7 +84,7 @@ pub fn driven() -> Result<Vec<String>, Failure> {
 }
 
 fn add_machine(
-    arguments: &AdviseArguments,
+    arguments: &ProgramArguments,
     machine: &str,
     answer: &Answer,
     set: &mut ResultSet,
@@ -99,7 +99,7 @@ fn add_machine(
     };
     note(&format!("pagemill: running the program on {machine}"));
     let (_, fits_ns) = run(FITS, &Configuration::default())?;
-    let factors = match arguments.program.factors.as_slice() {
+    let factors = match arguments.factors.as_slice() {
         [] => &FACTORS,
         factors => factors,
     };
@@ -108,7 +108,7 @@ fn add_machine(
         let (bytes, before_ns) = run(factor, &Configuration::default())?;
         let (_, after_ns) = run(factor, &answer.best)?;
         let slowdown = after_ns as f64 / fits_ns.max(1) as f64;
-        let is_bearable = slowdown <= arguments.program.bearable;
+        let is_bearable = slowdown <= arguments.bearable;
         if is_bearable {
             bearable = Some(bearable.map_or(factor, |known| known.max(factor)));
         }
@@ -127,7 +127,7 @@ fn add_machine(
             .metric("verdict", verdict);
         set.rows.push(row);
     }
-    let most = arguments.program.bearable;
+    let most = arguments.bearable;
     set.about += &match bearable {
         Some(factor) => format!(
             "\n{machine}: factor {factor} is bearable, within {most} times the time with all data on the GPU."

@@ -14,9 +14,9 @@ use pagemill_run::{Outcome, PointError, RunOptions, available_cores, run_points}
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{Scenario, load_given};
 
-use super::AdviseArguments;
-use crate::args::RunFormat;
+use super::arguments::PagerArguments;
 use crate::failure::Failure;
+use crate::output::RunFormat;
 use crate::output::{note, print_results, print_text, write_results};
 use crate::pager::{probe, run};
 use crate::shell::typed;
@@ -47,22 +47,20 @@ struct Recorded {
 
 /// Records the program, replays it under each setting, and runs it without a pager, as `pagemill pager run` does by itself, and under the
 /// best.
-pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
-    let paging = &arguments.paging;
-    let memory_bytes = paging.memory_bytes.unwrap_or_default();
-    if let Some(out) = &arguments.program.out {
+pub fn advise(arguments: &PagerArguments) -> Result<(), Failure> {
+    if let Some(out) = &arguments.out {
         OutputDir::check(out).map_err(Failure::BadOutput)?;
     }
-    let data = probe::data_kind(&paging.data)?;
-    let place = place(arguments, &paging.stores[0]);
-    let asked = Setup::new(memory_bytes, &place);
+    let data = probe::data_kind(&arguments.data)?;
+    let place = place(arguments, &arguments.stores[0]);
+    let asked = Setup::new(arguments.memory_bytes, &place);
     asked.config().map_err(usage)?;
     drop(asked.store().map_err(usage)?);
     run::check_kernel()?;
-    let library = run::library(paging.library.as_deref())?;
+    let library = run::library(arguments.library.as_deref())?;
     let folder = Scratch::new("advise").map_err(|error| Failure::Run(error.to_string()))?;
     check_machine(arguments, folder.path())?;
-    let plain = match paging.checks {
+    let plain = match arguments.checks {
         0 => None,
         _ => Some(run_plainly(arguments)?),
     };
@@ -76,7 +74,7 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
             note(
                 "pagemill: measuring what the pager costs on this computer, which takes about 20 s",
             );
-            Some(probe::machine(data, &paging.folder)?)
+            Some(probe::machine(data, &arguments.folder)?)
         }
     };
     let scenario = scenario(arguments, &recorded.trace, measured.as_deref())?;
@@ -84,14 +82,14 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     check(arguments, &library, &recorded, &mut rows)?;
     let plain = plain.map(|(_, usage)| usage);
     let set = results(arguments, &recorded, plain, rows, scenario.seed);
-    if let Some(out) = &arguments.program.out {
+    if let Some(out) = &arguments.out {
         write_results(out, &set)?;
     }
     print(arguments, &set)
 }
 
 /// A machine that is not there is found out before the program runs.
-fn check_machine(arguments: &AdviseArguments, folder: &Path) -> Result<(), Failure> {
+fn check_machine(arguments: &PagerArguments, folder: &Path) -> Result<(), Failure> {
     if arguments.machine.is_none() {
         return Ok(());
     }
@@ -108,27 +106,25 @@ fn usage(error: impl std::fmt::Display) -> Failure {
 }
 
 /// `store` as `pagemill pager run --to` takes it.
-fn place(arguments: &AdviseArguments, store: &str) -> String {
+fn place(arguments: &PagerArguments, store: &str) -> String {
     match store {
-        "folder" => arguments.paging.folder.display().to_string(),
+        "folder" => arguments.folder.display().to_string(),
         other => other.to_owned(),
     }
 }
 
 /// Runs the program with few frames and nothing read ahead, which shows most of what it touches.
-fn record(arguments: &AdviseArguments, library: &Path, folder: &Path) -> Result<Recorded, Failure> {
-    let paging = &arguments.paging;
-    let memory_bytes = paging.memory_bytes.unwrap_or_default();
-    let memory_bytes = paging
+fn record(arguments: &PagerArguments, library: &Path, folder: &Path) -> Result<Recorded, Failure> {
+    let memory_bytes = arguments
         .record_bytes
-        .unwrap_or(memory_bytes / 8)
+        .unwrap_or(arguments.memory_bytes / 8)
         .max(LEAST_BYTES);
-    let mut setup = Setup::new(memory_bytes, &place(arguments, &paging.stores[0]));
+    let mut setup = Setup::new(memory_bytes, &place(arguments, &arguments.stores[0]));
     setup.read_ahead = "none".to_owned();
     setup.record = Some(folder.join("trace"));
     note(&format!(
         "pagemill: recording the page faults of {} in {} KiB of frames",
-        arguments.program.command[0],
+        arguments.command[0],
         memory_bytes >> 10
     ));
     let (status, row) = ran(arguments, &mut setup, library)?;
@@ -136,7 +132,7 @@ fn record(arguments: &AdviseArguments, library: &Path, folder: &Path) -> Result<
     let is_fault = |event: &&TraceEvent| matches!(event, TraceEvent::Fault { .. });
     let faults = parsed.events.iter().filter(is_fault).count() as u64;
     if faults == 0 {
-        return Err(no_memory(&arguments.program.command[0]));
+        return Err(no_memory(&arguments.command[0]));
     }
     let number = |name: &str| row.number(name).unwrap_or_default() as u64;
     Ok(Recorded {
@@ -156,11 +152,11 @@ fn no_memory(program: &str) -> Failure {
 
 /// Runs the program; how it ended, and what was counted.
 fn ran(
-    arguments: &AdviseArguments,
+    arguments: &PagerArguments,
     setup: &mut Setup,
     library: &Path,
 ) -> Result<(ExitStatus, Row), Failure> {
-    let command = &arguments.program.command;
+    let command = &arguments.command;
     let ran = run::ran(setup, library.to_owned(), command, true)?;
     let status = ran
         .status
@@ -202,16 +198,16 @@ fn largest_trace(folder: &Path) -> Result<(PathBuf, Trace), Failure> {
 
 /// Every setting that is compared, as points of a scenario.
 fn scenario(
-    arguments: &AdviseArguments,
+    arguments: &PagerArguments,
     trace: &Path,
     measured: Option<&str>,
 ) -> Result<Scenario, Failure> {
-    let memory_bytes = arguments.paging.memory_bytes.unwrap_or_default();
+    let memory_bytes = arguments.memory_bytes;
     // A JSON string is a TOML string.
     let string = |text: &str| serde_json::Value::from(text).to_string();
     let text = format!(
         "title = {}\nkind = \"pager\"\nmachine = {}\n\n[workload]\nname = \"trace\"\nfile = {}\n\n[pager]\nmemory = \"{memory_bytes} B\"\n",
-        string(&arguments.program.command.join(" ")),
+        string(&arguments.command.join(" ")),
         string(arguments.machine.as_deref().unwrap_or(HERE)),
         string(&trace.display().to_string()),
     );
@@ -221,7 +217,7 @@ fn scenario(
     let list = |names: Vec<String>| format!("[\"{}\"]", names.join("\", \""));
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let sets = [
-        ("store", arguments.paging.stores.clone()),
+        ("store", arguments.stores.clone()),
         ("page_size", sizes.map(|kib| format!("{kib} KiB")).collect()),
         ("policy", owned(&POLICIES)),
         ("read_ahead", owned(&READ_AHEADS)),
@@ -275,8 +271,8 @@ fn predicted(outcome: &Outcome, recorded: &Recorded) -> Row {
 }
 
 /// Runs the program as it is.
-fn run_plainly(arguments: &AdviseArguments) -> Result<(ExitStatus, Usage), Failure> {
-    let command = &arguments.program.command;
+fn run_plainly(arguments: &PagerArguments) -> Result<(ExitStatus, Usage), Failure> {
+    let command = &arguments.command;
     note(&format!("pagemill: running {} without a pager", command[0]));
     let mut plain = Command::new(&command[0]);
     plain
@@ -293,7 +289,7 @@ fn cannot_run(program: &str, error: &std::io::Error) -> Failure {
 
 /// A program that ends otherwise does something else.
 fn check_status(
-    arguments: &AdviseArguments,
+    arguments: &PagerArguments,
     status: ExitStatus,
     how: &str,
     recorded: &Recorded,
@@ -304,7 +300,7 @@ fn check_status(
     let shown = |code: Option<i32>| code.map_or("a signal".to_owned(), |code| code.to_string());
     Err(Failure::Run(format!(
         "{} ended with exit code {} {how}, and with {} while it was recorded: it does not do the same in every run",
-        arguments.program.command[0],
+        arguments.command[0],
         shown(status.code()),
         shown(recorded.exit_code)
     )))
@@ -312,12 +308,12 @@ fn check_status(
 
 /// Runs the program under the first settings, and under what `pagemill pager run` has by itself.
 fn check(
-    arguments: &AdviseArguments,
+    arguments: &PagerArguments,
     library: &Path,
     recorded: &Recorded,
     rows: &mut [Row],
 ) -> Result<(), Failure> {
-    let checks = arguments.paging.checks;
+    let checks = arguments.checks;
     for (index, row) in rows.iter_mut().enumerate() {
         let mut setup = setup_of(arguments, row);
         if index >= checks && (checks == 0 || !is_usual(arguments, &setup)) {
@@ -341,8 +337,8 @@ fn check(
 }
 
 /// Whether it is what `pagemill pager run` has by itself, with the first store.
-fn is_usual(arguments: &AdviseArguments, setup: &Setup) -> bool {
-    let store = place(arguments, &arguments.paging.stores[0]);
+fn is_usual(arguments: &PagerArguments, setup: &Setup) -> bool {
+    let store = place(arguments, &arguments.stores[0]);
     let usual = Setup::new(setup.budget_bytes, &store);
     let parts = |setup: &Setup| {
         let Setup {
@@ -357,9 +353,9 @@ fn is_usual(arguments: &AdviseArguments, setup: &Setup) -> bool {
     parts(setup) == parts(&usual)
 }
 
-fn setup_of(arguments: &AdviseArguments, row: &Row) -> Setup {
+fn setup_of(arguments: &PagerArguments, row: &Row) -> Setup {
     let text = |name: &str| row.get(name).map_or_else(String::new, ToString::to_string);
-    let memory_bytes = arguments.paging.memory_bytes.unwrap_or_default();
+    let memory_bytes = arguments.memory_bytes;
     let mut setup = Setup::new(memory_bytes, &place(arguments, &text("to")));
     setup.page_bytes = row.number("page_bytes").unwrap_or_default() as u64;
     setup.policy = text("policy");
@@ -368,8 +364,8 @@ fn setup_of(arguments: &AdviseArguments, row: &Row) -> Setup {
 }
 
 /// What a user types for a setting.
-fn command_of(arguments: &AdviseArguments, setup: &Setup) -> String {
-    let words = arguments.program.command.iter();
+fn command_of(arguments: &PagerArguments, setup: &Setup) -> String {
+    let words = arguments.command.iter();
     let words: Vec<String> = words.map(|word| typed(word)).collect();
     format!(
         "pagemill pager run --memory {}KiB --to {} --page-size {}KiB --policy {} --read-ahead {} -- {}",
@@ -391,7 +387,7 @@ fn error_to_expect(rows: &[Row]) -> Option<f64> {
 }
 
 fn results(
-    arguments: &AdviseArguments,
+    arguments: &PagerArguments,
     recorded: &Recorded,
     plain: Option<Usage>,
     rows: Vec<Row>,
@@ -406,7 +402,7 @@ fn results(
     };
     let mut set = ResultSet {
         scenario: "pager-advise".to_owned(),
-        title: format!("{} in less memory", arguments.program.command.join(" ")),
+        title: format!("{} in less memory", arguments.command.join(" ")),
         about:
             "Predicted: page faults of one recorded run, replayed with the costs of this computer."
                 .to_owned(),
@@ -488,7 +484,7 @@ fn best(rows: &[Row]) -> Option<&Row> {
         .min_by(|one, other| time(one).total_cmp(&time(other)))
 }
 
-fn print(arguments: &AdviseArguments, set: &ResultSet) -> Result<(), Failure> {
+fn print(arguments: &PagerArguments, set: &ResultSet) -> Result<(), Failure> {
     if arguments.format != RunFormat::Table {
         return print_results(set, arguments.format);
     }

@@ -2,53 +2,27 @@
 
 use std::sync::Arc;
 
-use pagemill_policy::residency::{AccessPattern, Mechanism, STRATEGIES, StrategyEntry};
+use pagemill_policy::residency::{Mechanism, STRATEGIES, StrategyEntry};
 use pagemill_report::{Column, ColumnKind, DescriptionEntry, DescriptionSection, ResultSet, Row};
 use pagemill_run::residency_row::{self, Identity};
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{PointSpec, ResidencyPoint, load_text};
 use pagemill_sim::uvm::{Advice, AdvicePoint, UvmPoint};
 
-use super::AdviseArguments;
+use super::arguments::PatternArguments;
 use super::simulate::{self, Answer, Size};
 use crate::failure::Failure;
 use crate::output::{note, print_results};
 
-/// What is read, on which machine.
-#[derive(Clone, Copy)]
-struct Question<'a> {
-    pattern: AccessPattern,
-    factor: f64,
-    machine: &'a str,
-    more: &'a AdviseArguments,
-}
-
 /// Simulates every candidate and ranks them.
-pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
-    let (Some(pattern), Some(factor), Some(machine)) =
-        (arguments.pattern, arguments.factor, &arguments.machine)
-    else {
-        let text = "without a program, --pattern, --factor and --machine are needed";
-        return Err(Failure::Usage(text.to_owned()));
-    };
-    let question = Question {
-        pattern,
-        factor,
-        machine,
-        more: arguments,
-    };
-    answer(&question)
-}
-
-fn answer(question: &Question<'_>) -> Result<(), Failure> {
-    let arguments = question.more;
-    let scenario = load_text(&scenario(question), &[])?;
+pub fn advise(arguments: &PatternArguments) -> Result<(), Failure> {
+    let scenario = load_text(&scenario(arguments), &[])?;
     let point = scenario.points.iter().find_map(|point| match &point.spec {
         PointSpec::Residency(point) => Some(point),
         _ => None,
     });
     let point = point
-        .ok_or_else(|| Failure::Usage(format!("{} has no unified memory", question.machine)))?;
+        .ok_or_else(|| Failure::Usage(format!("{} has no unified memory", arguments.machine)))?;
     let candidates: Vec<&StrategyEntry> = match arguments.strategies.as_slice() {
         [] => STRATEGIES.iter().collect(),
         strategies => strategies.to_vec(),
@@ -56,7 +30,7 @@ fn answer(question: &Question<'_>) -> Result<(), Failure> {
     let wanted = wanted(&point.point);
     let size = Size::new(&point.machine.spec, &wanted, arguments.full);
     let answers = simulate::all(&point.machine.spec, &wanted, &size, &candidates)?;
-    let set = results(question, point, &size, &answers);
+    let set = results(arguments, point, &size, &answers);
     print_results(&set, arguments.format)?;
     if let Size::Scaled { share, .. } = size {
         note(&scaling(share, &answers));
@@ -77,17 +51,16 @@ fn scaling(share: f64, answers: &[Answer]) -> String {
 }
 
 /// The question as a scenario, so that everything about it is read and checked in one place.
-fn scenario(question: &Question<'_>) -> Arc<SourceText> {
-    let arguments = question.more;
+fn scenario(arguments: &PatternArguments) -> Arc<SourceText> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let text = format!(
         "title = \"advise\"\nkind = \"residency\"\nmachine = {}\nseed = {}\n\n[access]\npattern = {}\nvariant = {}\n\n\
          [residency]\nstrategy = \"on-demand\"\nfactor = {:?}\nstripe = {}\nloops = {}\n",
-        quoted(question.machine),
+        quoted(&arguments.machine),
         arguments.seed,
-        quoted(question.pattern.name()),
+        quoted(arguments.pattern.name()),
         quoted(arguments.variant.name()),
-        question.factor,
+        arguments.factor,
         quoted(&format!("{} B", arguments.stripe_bytes)),
         arguments.reuse
     );
@@ -126,7 +99,7 @@ impl<'a> Rated<'a> {
 }
 
 fn results(
-    question: &Question<'_>,
+    arguments: &PatternArguments,
     point: &ResidencyPoint,
     size: &Size,
     answers: &[Answer],
@@ -149,18 +122,18 @@ fn results(
         scenario: "advise".to_owned(),
         title: format!(
             "Where to put data of {} times GPU memory, read {} ({}), on {}",
-            question.factor, question.pattern, question.more.variant, point.machine.name
+            arguments.factor, arguments.pattern, arguments.variant, point.machine.name
         ),
         about: format!(
             "Each strategy was simulated {}; the fastest comes first, its calls before the kernel included.",
             size.in_words()
         ),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
-        seed: question.more.seed,
+        seed: arguments.seed,
         columns: columns(),
         rows: rated
             .iter()
-            .map(|rated| row(question, point, rated, best))
+            .map(|rated| row(arguments, point, rated, best))
             .collect(),
         description: vec![DescriptionSection {
             title: format!("Machine {}: {}", point.machine.name, point.machine.title),
@@ -202,7 +175,7 @@ fn columns() -> Vec<Column> {
     residency_row::columns().chain(metrics).collect()
 }
 
-fn row(question: &Question<'_>, point: &ResidencyPoint, rated: &Rated, best: f64) -> Row {
+fn row(arguments: &PatternArguments, point: &ResidencyPoint, rated: &Rated, best: f64) -> Row {
     let Rated {
         advice,
         bandwidth_with_setup,
@@ -211,11 +184,11 @@ fn row(question: &Question<'_>, point: &ResidencyPoint, rated: &Rated, best: f64
     let report = &advice.report;
     let identity = Identity {
         machine: &point.machine.name,
-        pattern: question.pattern,
-        variant: question.more.variant,
+        pattern: arguments.pattern,
+        variant: arguments.variant,
         strategy: advice.strategy,
-        stripe_bytes: question.more.stripe_bytes,
-        factor: question.factor,
+        stripe_bytes: arguments.stripe_bytes,
+        factor: arguments.factor,
     };
     let row = identity
         .row()

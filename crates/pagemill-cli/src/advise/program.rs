@@ -13,38 +13,34 @@ use pagemill_run::advisor::{
 };
 use pagemill_scenario::CudaPoint;
 
-use super::AdviseArguments;
+use super::arguments::ProgramArguments;
 use super::machines::{self, MACHINE_ROW};
 use super::question::{failure, point, scenario};
-use crate::args::RunFormat;
 use crate::failure::Failure;
+use crate::output::RunFormat;
 use crate::output::{note, print_results, print_text, write_results};
 use crate::run::interrupt;
 
 /// Characters in a line of a table, where it does not go to a narrower terminal.
 const WIDTH_MAX: u16 = 120;
-/// The machine of programs where none is named.
-const MACHINE: &str = "a100-pcie4-x86";
 
 /// Runs the program with one change at a time, and shows what gains.
-pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
+pub fn advise(arguments: &ProgramArguments) -> Result<(), Failure> {
     interrupt::install();
-    let program = &arguments.program;
-    if let Some(out) = &program.out {
+    if let Some(out) = &arguments.out {
         OutputDir::check(out).map_err(Failure::BadOutput)?;
     }
-    let machine = arguments.machine.as_deref().unwrap_or(MACHINE);
-    let memory = match (program.oversubscribe, program.gpu_memory_bytes) {
+    let memory = match (arguments.oversubscribe, arguments.gpu_memory_bytes) {
         (Some(factor), _) => format!("oversubscribe = {factor:?}\n"),
         (_, Some(bytes)) => format!("gpu_memory = \"{bytes} B\"\n"),
         _ => String::new(),
     };
-    let scenario = scenario(arguments, machine, &memory)?;
+    let scenario = scenario(arguments, &arguments.machine, &memory)?;
     let spec = point(&scenario)?;
     let question = Question {
         spec,
-        runs: program.runs.get(),
-        ignored: &program.ignored,
+        runs: arguments.runs.get(),
+        ignored: &arguments.ignored,
     };
     let bar = bar(question.runs);
     let answer = pagemill_run::advisor::advise(&question, &mut |progress| show(&bar, progress));
@@ -52,13 +48,13 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     let answer = answer.map_err(failure)?;
     warn_of_unheeded(spec, &answer);
     let mut set = result_set(spec, &answer, scenario.seed);
-    if !program.machines.is_empty() || !program.factors.is_empty() {
-        machines::add(arguments, machine, &answer, &mut set)?;
+    if !arguments.machines.is_empty() || !arguments.factors.is_empty() {
+        machines::add(arguments, &arguments.machine, &answer, &mut set)?;
     }
-    if let Some(out) = &program.out {
+    if let Some(out) = &arguments.out {
         write_results(out, &set)?;
     }
-    let applied = match program.apply {
+    let applied = match arguments.apply {
         true => Some(run_with_advice(arguments, spec, &answer)?),
         false => None,
     };
@@ -88,7 +84,7 @@ fn warn_of_unheeded(spec: &CudaPoint, answer: &Answer) {
 
 /// Runs the program as the user sees it, with the calls that are advised; answers with its exit code.
 fn run_with_advice(
-    arguments: &AdviseArguments,
+    arguments: &ProgramArguments,
     spec: &CudaPoint,
     answer: &Answer,
 ) -> Result<u8, Failure> {
@@ -105,7 +101,7 @@ fn run_with_advice(
     Ok(code)
 }
 
-fn print(arguments: &AdviseArguments, set: &ResultSet) -> Result<(), Failure> {
+fn print(arguments: &ProgramArguments, set: &ResultSet) -> Result<(), Failure> {
     if arguments.format != RunFormat::Table {
         return print_results(set, arguments.format);
     }
@@ -120,7 +116,7 @@ fn print(arguments: &AdviseArguments, set: &ResultSet) -> Result<(), Failure> {
     });
     let tables = tables.collect::<Vec<String>>().join("\n");
     let text = format!("{tables}{}{}\n", calls_to_add(set), set.about);
-    if arguments.program.apply {
+    if arguments.apply {
         // With standard error closed there is no reader left.
         let _ = write!(std::io::stderr(), "{text}");
         return Ok(());

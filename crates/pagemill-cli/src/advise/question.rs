@@ -4,33 +4,32 @@ use pagemill_run::PointError;
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{CudaPoint, PointSpec, Scenario, load_text};
 
-use super::AdviseArguments;
+use super::arguments::ProgramArguments;
 use crate::failure::Failure;
 
 /// The question as a scenario; `memory` are the lines about GPU memory.
 pub fn scenario(
-    arguments: &AdviseArguments,
+    arguments: &ProgramArguments,
     machine: &str,
     memory: &str,
 ) -> Result<Scenario, Failure> {
-    let program = &arguments.program;
     // A JSON string is a TOML string.
     let string = |text: &str| serde_json::Value::from(text).to_string();
-    let words: Vec<String> = program.command.iter().map(|word| string(word)).collect();
-    let mode = match &program.mode {
+    let words: Vec<String> = arguments.command.iter().map(|word| string(word)).collect();
+    let mode = match &arguments.mode {
         Some(mode) => format!("mode = {}\n", string(mode)),
         None => String::new(),
     };
     let text = format!(
         "title = {}\nkind = \"cuda\"\nmachine = {}\nseed = {}\n\n[program]\ncommand = [{}]\n{memory}\n[transfer]\n{mode}",
-        string(&program.command.join(" ")),
+        string(&arguments.command.join(" ")),
         string(machine),
         arguments.seed,
         words.join(", "),
     );
     Ok(load_text(
         &SourceText::built_in("advise.toml", &text),
-        &program.sets,
+        &arguments.sets,
     )?)
 }
 

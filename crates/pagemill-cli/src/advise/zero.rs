@@ -1,4 +1,4 @@
-//! `pagemill zero advise`: which kind of pages a program should run on.
+//! `pagemill advise zero`: which kind of pages a program should run on.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -16,12 +16,12 @@ use pagemill_zero::advise::{
 };
 use pagemill_zero_client::{Client, socket_path};
 
-use super::arguments::AdviseArguments;
-use super::preload::LIBRARY;
-use crate::args::TextFormat;
+use super::arguments::ZeroArguments;
 use crate::failure::Failure;
+use crate::output::TextFormat;
 use crate::output::{self, note};
 use crate::preload::find_library;
+use crate::zero::LIBRARY;
 
 /// Longer comparisons are announced, with the time that they will take.
 const ANNOUNCED_NS: u64 = 2_000_000_000;
@@ -32,7 +32,7 @@ const LEFT_OUT: [&str; 4] = ["note", "pool_pages", "pool_refusals", "cleaner_cpu
 static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Runs the program on every kind of pages, and says which to use.
-pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
+pub fn advise(arguments: &ZeroArguments) -> Result<(), Failure> {
     // The program ends, and pages that were added to the stock go back to the kernel.
     let _ = ctrlc::set_handler(|| {
         IS_INTERRUPTED.store(true, Ordering::Relaxed);
@@ -94,7 +94,7 @@ fn failed(error: impl std::fmt::Display) -> Failure {
     Failure::Run(error.to_string())
 }
 
-fn machine(arguments: &AdviseArguments) -> Result<Machine, Failure> {
+fn machine(arguments: &ZeroArguments) -> Result<Machine, Failure> {
     let library = match find_library(
         arguments.library.as_deref(),
         LIBRARY,

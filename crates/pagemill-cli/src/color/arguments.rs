@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::args::TextFormat;
+use crate::output::TextFormat;
 
 #[derive(Args, Debug)]
 pub struct ColorArguments {

@@ -9,9 +9,9 @@ use pagemill_types::PageSize;
 use serde_json::{Value, json};
 
 use super::arguments::ProbeArguments;
-use crate::args::TextFormat;
 use crate::failure::Failure;
 use crate::output;
+use crate::output::TextFormat;
 
 /// Verdicts until two agree.
 const RUNS_MAX: usize = 12;

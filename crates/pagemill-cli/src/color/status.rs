@@ -4,9 +4,9 @@ use pagemill_color::protocol::{Colors, Status};
 
 use super::arguments::StatusArguments;
 use super::socket;
-use crate::args::TextFormat;
 use crate::failure::Failure;
 use crate::output;
+use crate::output::TextFormat;
 
 pub fn status(arguments: &StatusArguments) -> Result<(), Failure> {
     let status = pagemill_color::status(&socket(&arguments.socket))

@@ -5,9 +5,18 @@ mod system;
 
 use std::fmt::Write;
 
+use clap::Args;
 use serde_json::{Value, json};
 
+use crate::output::TextFormat;
 use system::System;
+
+#[derive(Args, Debug)]
+pub struct DoctorArguments {
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
+    pub format: TextFormat,
+}
 
 /// Whether a backend can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,14 @@
 //! `pagemill gpu bench`: the oversubscription benchmark on a real GPU.
 
+mod arguments;
 mod results;
+
+pub use arguments::{GpuBenchArguments, GpuCommand};
 
 use pagemill_gpu::{Bench, CudaGpu, Gpu, GpuError, MIB, Point, Settings, host, show_bytes};
 use pagemill_policy::residency::AccessPattern;
 use pagemill_report::{OutputDir, Row};
 
-use crate::args::GpuBenchArguments;
 use crate::failure::Failure;
 use crate::output::{print_results, write_results};
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use pagemill_fabric::compute::Record;
 use pagemill_fabric::launch::{ComputeTime, Job};
 
-use crate::args::{ComputeArgument, MpiArguments};
+use super::arguments::ComputeArgument;
+use super::arguments::MpiArguments;
 use crate::failure::Failure;
 use crate::output::write_file;
 

@@ -1,10 +1,13 @@
 //! `pagemill mpi`: real MPI programs over the simulated network interface.
 
+mod arguments;
 mod compute;
 mod report;
 mod results;
 mod supervise;
 mod timeline;
+
+pub use arguments::MpiArguments;
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -16,7 +19,6 @@ use pagemill_fabric::board::StationView;
 use pagemill_fabric::job::PATIENCE_DEFAULT as PATIENCE;
 use pagemill_fabric::launch::{self, Behavior, Clocks, ComputeTime, Job};
 use pagemill_linux::children::{self, AtKill};
-
 use pagemill_report::OutputDir;
 use pagemill_run::{result_set, terminal_view};
 use pagemill_scenario::document::SourceText;
@@ -24,11 +26,10 @@ use pagemill_scenario::{Point, PointSpec, Scenario, load_text};
 use pagemill_sim::nic::{NicMachine, NodeSpec};
 use pagemill_types::Picos;
 
-use crate::args::{Clock, MpiArguments, RunFormat};
 use crate::failure::Failure;
-use crate::output::{print_results, write_results};
+use crate::output::{RunFormat, print_results, write_results};
 use crate::preload::find_library;
-
+use arguments::Clock;
 use supervise::{Stopped, wait_for_stopped};
 
 /// Real time that processes wait for one that computes.

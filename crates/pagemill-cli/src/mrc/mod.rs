@@ -1,9 +1,12 @@
 //! `pagemill mrc`: the miss-ratio curve of a trace, or of a program, for every number of page colors or for replacement policies.
 
+mod arguments;
 mod policies;
 mod program;
 mod record;
 mod sources;
+
+pub use arguments::MrcArguments;
 
 use std::fs::File;
 use std::io::IsTerminal;
@@ -14,7 +17,6 @@ use pagemill_report::{OutputDir, ResultSet};
 use pagemill_run::mrc::{Mrc, MrcError, MrcSpec};
 use pagemill_trace::{View, open};
 
-use crate::args::MrcArguments;
 use crate::failure::Failure;
 use crate::output::{print_results, write_results};
 

@@ -10,8 +10,8 @@ use pagemill_run::mrc::policies::{
 };
 use pagemill_trace::{Format, Reference, View, detect, open};
 
+use super::arguments::MrcArguments;
 use super::{progress, subject};
-use crate::args::MrcArguments;
 use crate::failure::Failure;
 
 /// The curves of the trace at `path`. It is read twice where sizes are shares or the sample is of a number of objects.

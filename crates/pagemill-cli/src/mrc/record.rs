@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use pagemill_linux::scratch::Scratch;
 use pagemill_vm::{Files, Machine, Outcome, Plugin, Provided, Suite, Test, Traced, Workshop};
 
+use super::arguments::MrcArguments;
 use super::program::Program;
 use super::sources::{folder, sources};
-use crate::args::MrcArguments;
 use crate::failure::Failure;
 use crate::preload::find_library;
 

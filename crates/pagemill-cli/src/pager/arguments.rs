@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::args::RunFormat;
+use crate::output::RunFormat;
 use crate::values;
 
 #[derive(Args, Debug)]

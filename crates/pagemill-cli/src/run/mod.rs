@@ -3,9 +3,13 @@
 pub mod interrupt;
 mod progress;
 
-use std::io::Write;
-use std::path::Path;
+pub use pagemill_run::Stdout;
+pub use progress::Progress;
 
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
 use pagemill_report::table::TableStyle;
 use pagemill_report::{OutputDir, OutputDirError, ResultSet, Row, perfetto, table};
 use pagemill_run::{
@@ -14,13 +18,35 @@ use pagemill_run::{
 };
 use pagemill_scenario::{Point, Scenario, load};
 
-use crate::args::{RunArguments, RunFormat};
 use crate::failure::Failure;
-use crate::output::print_results;
+use crate::output::{RunFormat, print_results};
+use crate::values::Jobs;
 
-pub use progress::Progress;
+/// Every point of the sweep runs on its own; results are the same for any number of jobs.
+#[derive(Args, Debug)]
+pub struct RunArguments {
+    /// A scenario file, or the name of a built-in scenario
+    pub scenario: String,
 
-pub use pagemill_run::Stdout;
+    /// Replace a value or a sweep of the scenario or its machine; a list sweeps
+    ///
+    /// Examples: --set transfer.mode=whole-page, --set 'transfer.unit=["1 KiB", "4 KiB"]'
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+
+    #[command(flatten)]
+    pub jobs: Jobs,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+
+    /// Also write results.json, results.csv, results.parquet, report.html and timeline.pftrace there
+    ///
+    /// Replaced as a whole at the end; refused if it holds anything but earlier results.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
 
 /// Where results go.
 pub struct Results<'a> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::args::TextFormat;
+use crate::output::TextFormat;
 
 #[derive(Args, Debug)]
 pub struct ZeroArguments {
@@ -22,8 +22,9 @@ pub enum ZeroCommand {
     Bench(BenchArguments),
     /// Run a program whose large allocations are served by the pool
     Run(PreloadArguments),
-    /// Run a program on each kind of pages, and recommend one
-    Advise(AdviseArguments),
+    /// `pagemill advise zero` under its earlier name
+    #[command(hide = true)]
+    Advise(Renamed),
 }
 
 /// Needs huge pages in the kernel's stock; as root, --reserve adds them for the time of the run.
@@ -161,34 +162,9 @@ impl MemorySource {
     }
 }
 
-/// The program's standard input is empty, and its standard output is discarded.
+/// Whatever followed the old name.
 #[derive(Args, Debug)]
-pub struct AdviseArguments {
-    /// Runs on each kind of pages
-    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(3..=1000))]
-    pub runs: u32,
-
-    /// Add huge pages to the kernel's stock for the time of the comparison (root)
-    #[arg(long)]
-    pub reserve: bool,
-
-    /// Huge pages of 2 MiB for the program [default: by its peak memory]
-    #[arg(long, value_name = "N")]
-    pub pages: Option<NonZeroUsize>,
-
-    /// Socket of a running pool [default: the usual one if it serves, else a pool of this command]
-    #[arg(long, value_name = "PATH")]
-    pub socket: Option<PathBuf>,
-
-    /// libpagemill_zero_preload.so [default: beside pagemill, or in ../lib/pagemill]
-    #[arg(long, value_name = "PATH")]
-    pub library: Option<PathBuf>,
-
-    /// What to write to standard output
-    #[arg(long, value_enum, default_value_t = TextFormat::Table)]
-    pub format: TextFormat,
-
-    /// The program and its arguments
-    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
-    pub program: Vec<OsString>,
+pub struct Renamed {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub rest: Vec<String>,
 }

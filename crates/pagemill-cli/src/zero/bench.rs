@@ -3,9 +3,9 @@ use pagemill_report::table::{TableStyle, render};
 use pagemill_zero::bench::{EXPERIMENTS, Plan};
 
 use super::arguments::BenchArguments;
-use crate::args::TextFormat;
 use crate::failure::Failure;
 use crate::output;
+use crate::output::TextFormat;
 
 pub fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     let plan = Plan {

@@ -1,6 +1,5 @@
 //! `pagemill zero`: the pool of clean huge pages.
 
-mod advise;
 mod arguments;
 mod bench;
 mod kernel;
@@ -9,6 +8,7 @@ mod serve;
 mod status;
 
 pub use arguments::ZeroArguments;
+pub use preload::LIBRARY;
 
 use crate::failure::Failure;
 use arguments::ZeroCommand;
@@ -20,6 +20,6 @@ pub fn zero(arguments: &ZeroArguments) -> Result<(), Failure> {
         ZeroCommand::Status(arguments) => status::status(arguments),
         ZeroCommand::Bench(arguments) => bench::bench(arguments),
         ZeroCommand::Run(arguments) => preload::run(arguments),
-        ZeroCommand::Advise(arguments) => advise::advise(arguments),
+        ZeroCommand::Advise(renamed) => Err(Failure::renamed("advise zero", &renamed.rest)),
     }
 }

@@ -11,107 +11,102 @@ typedef int CUresult;
 typedef unsigned long long CUdeviceptr;
 typedef void *handle;
 
-#define FUNCTIONS(X) \
-    X(cuInit, (unsigned)) \
-    X(cuDriverGetVersion, (int *)) \
-    X(cuGetErrorName, (CUresult, const char **)) \
-    X(cuGetErrorString, (CUresult, const char **)) \
-    X(cuGetProcAddress_v2, (const char *, void **, int, unsigned long, int *)) \
-    X(cuDeviceGet, (int *, int)) \
-    X(cuDeviceGetCount, (int *)) \
-    X(cuDeviceGetName, (char *, int, int)) \
-    X(cuDeviceGetAttribute, (int *, int, int)) \
-    X(cuDeviceTotalMem_v2, (size_t *, int)) \
-    X(cuDevicePrimaryCtxRetain, (handle *, int)) \
-    X(cuDevicePrimaryCtxRelease_v2, (int)) \
-    X(cuCtxCreate_v2, (handle *, unsigned, int)) \
-    X(cuCtxDestroy_v2, (handle)) \
-    X(cuCtxSetCurrent, (handle)) \
-    X(cuCtxGetCurrent, (handle *)) \
-    X(cuCtxPopCurrent_v2, (handle *)) \
-    X(cuCtxPushCurrent_v2, (handle)) \
-    X(cuCtxSynchronize, (void)) \
-    X(cuModuleLoadData, (handle *, const void *)) \
-    X(cuModuleLoadDataEx, (handle *, const void *, unsigned, int *, void **)) \
-    X(cuModuleUnload, (handle)) \
-    X(cuModuleGetFunction, (handle *, handle, const char *)) \
-    X(cuModuleGetGlobal_v2, (CUdeviceptr *, size_t *, handle, const char *)) \
-    X(cuLinkCreate_v2, (unsigned, int *, void **, handle *)) \
-    X(cuLinkAddData_v2, (handle, int, void *, size_t, const char *, unsigned, int *, void **)) \
-    X(cuLinkComplete, (handle, void **, size_t *)) \
-    X(cuLinkDestroy, (handle)) \
-    X(cuFuncGetAttribute, (int *, int, handle)) \
-    X(cuFuncGetParamInfo, (handle, size_t, size_t *, size_t *)) \
-    X(cuMemAlloc_v2, (CUdeviceptr *, size_t)) \
-    X(cuMemAllocManaged, (CUdeviceptr *, size_t, unsigned)) \
-    X(cuMemFree_v2, (CUdeviceptr)) \
-    X(cuMemGetAddressRange_v2, (CUdeviceptr *, size_t *, CUdeviceptr)) \
-    X(cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t)) \
-    X(cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t)) \
-    X(cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, handle)) \
-    X(cuMemsetD32_v2, (CUdeviceptr, unsigned, size_t)) \
-    X(cuPointerGetAttribute, (void *, int, CUdeviceptr)) \
-    X(cuStreamCreate, (handle *, unsigned)) \
-    X(cuStreamSynchronize, (handle)) \
-    X(cuStreamDestroy_v2, (handle)) \
-    X(cuLaunchKernel, (handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **)) \
+#define FUNCTIONS(X)                                                                                                   \
+    X(cuInit, (unsigned))                                                                                              \
+    X(cuDriverGetVersion, (int *))                                                                                     \
+    X(cuGetErrorName, (CUresult, const char **))                                                                       \
+    X(cuGetErrorString, (CUresult, const char **))                                                                     \
+    X(cuGetProcAddress_v2, (const char *, void **, int, unsigned long, int *))                                         \
+    X(cuDeviceGet, (int *, int))                                                                                       \
+    X(cuDeviceGetCount, (int *))                                                                                       \
+    X(cuDeviceGetName, (char *, int, int))                                                                             \
+    X(cuDeviceGetAttribute, (int *, int, int))                                                                         \
+    X(cuDeviceTotalMem_v2, (size_t *, int))                                                                            \
+    X(cuDevicePrimaryCtxRetain, (handle *, int))                                                                       \
+    X(cuDevicePrimaryCtxRelease_v2, (int))                                                                             \
+    X(cuCtxCreate_v2, (handle *, unsigned, int))                                                                       \
+    X(cuCtxDestroy_v2, (handle))                                                                                       \
+    X(cuCtxSetCurrent, (handle))                                                                                       \
+    X(cuCtxGetCurrent, (handle *))                                                                                     \
+    X(cuCtxPopCurrent_v2, (handle *))                                                                                  \
+    X(cuCtxPushCurrent_v2, (handle))                                                                                   \
+    X(cuCtxSynchronize, (void))                                                                                        \
+    X(cuModuleLoadData, (handle *, const void *))                                                                      \
+    X(cuModuleLoadDataEx, (handle *, const void *, unsigned, int *, void **))                                          \
+    X(cuModuleUnload, (handle))                                                                                        \
+    X(cuModuleGetFunction, (handle *, handle, const char *))                                                           \
+    X(cuModuleGetGlobal_v2, (CUdeviceptr *, size_t *, handle, const char *))                                           \
+    X(cuLinkCreate_v2, (unsigned, int *, void **, handle *))                                                           \
+    X(cuLinkAddData_v2, (handle, int, void *, size_t, const char *, unsigned, int *, void **))                         \
+    X(cuLinkComplete, (handle, void **, size_t *))                                                                     \
+    X(cuLinkDestroy, (handle))                                                                                         \
+    X(cuFuncGetAttribute, (int *, int, handle))                                                                        \
+    X(cuFuncGetParamInfo, (handle, size_t, size_t *, size_t *))                                                        \
+    X(cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                                          \
+    X(cuMemAllocManaged, (CUdeviceptr *, size_t, unsigned))                                                            \
+    X(cuMemFree_v2, (CUdeviceptr))                                                                                     \
+    X(cuMemGetAddressRange_v2, (CUdeviceptr *, size_t *, CUdeviceptr))                                                 \
+    X(cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t))                                                            \
+    X(cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t))                                                                  \
+    X(cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, handle))                                                     \
+    X(cuMemsetD32_v2, (CUdeviceptr, unsigned, size_t))                                                                 \
+    X(cuPointerGetAttribute, (void *, int, CUdeviceptr))                                                               \
+    X(cuStreamCreate, (handle *, unsigned))                                                                            \
+    X(cuStreamSynchronize, (handle))                                                                                   \
+    X(cuStreamDestroy_v2, (handle))                                                                                    \
+    X(cuLaunchKernel,                                                                                                  \
+      (handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **))        \
     X(cuLaunchKernelEx, (const void *, handle, void **, void **))
 
 #define DECLARE(name, arguments) static CUresult(*name) arguments;
 FUNCTIONS(DECLARE)
 
-#define CHECK(call, code) \
-    do { \
-        int got = (call); \
-        if (got != (code)) { \
-            printf("line %d: %s gives %d, not %d\n", __LINE__, #call, got, code); \
-            exit(1); \
-        } \
+#define CHECK(call, code)                                                                                              \
+    do {                                                                                                               \
+        int got = (call);                                                                                              \
+        if (got != (code)) {                                                                                           \
+            printf("line %d: %s gives %d, not %d\n", __LINE__, #call, got, code);                                      \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
     } while (0)
 #define OK(call) CHECK(call, 0)
 #define TRUE(what) CHECK(!!(what), 1)
 
 enum { COUNT = 1000 };
 
-static const char *scale =
-    ".version 7.0\n.target sm_75\n.address_size 64\n"
-    ".visible .global .align 4 .u32 factor = 3;\n"
-    ".visible .entry scale(.param .u64 p, .param .u32 n)\n{\n"
-    ".reg .pred %q; .reg .b32 %r<8>; .reg .b64 %d<4>;\n"
-    "ld.param.u64 %d1, [p]; ld.param.u32 %r1, [n];\n"
-    "mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;\n"
-    "mad.lo.u32 %r5, %r2, %r3, %r4;\n"
-    "setp.ge.u32 %q, %r5, %r1;\n@%q ret;\n"
-    "mul.wide.u32 %d2, %r5, 4; add.u64 %d1, %d1, %d2;\n"
-    "ld.global.u32 %r6, [%d1]; ld.global.u32 %r7, [factor];\n"
-    "mul.lo.u32 %r6, %r6, %r7; st.global.u32 [%d1], %r6;\nret;\n}\n";
+static const char *scale = ".version 7.0\n.target sm_75\n.address_size 64\n"
+                           ".visible .global .align 4 .u32 factor = 3;\n"
+                           ".visible .entry scale(.param .u64 p, .param .u32 n)\n{\n"
+                           ".reg .pred %q; .reg .b32 %r<8>; .reg .b64 %d<4>;\n"
+                           "ld.param.u64 %d1, [p]; ld.param.u32 %r1, [n];\n"
+                           "mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;\n"
+                           "mad.lo.u32 %r5, %r2, %r3, %r4;\n"
+                           "setp.ge.u32 %q, %r5, %r1;\n@%q ret;\n"
+                           "mul.wide.u32 %d2, %r5, 4; add.u64 %d1, %d1, %d2;\n"
+                           "ld.global.u32 %r6, [%d1]; ld.global.u32 %r7, [factor];\n"
+                           "mul.lo.u32 %r6, %r6, %r7; st.global.u32 [%d1], %r6;\nret;\n}\n";
 
-static void load_functions(void)
-{
+static void load_functions(void) {
     handle library = dlopen("libcuda.so.1", RTLD_NOW);
     TRUE(library != NULL);
 #define FIND(name, arguments) TRUE((name = (CUresult(*) arguments)dlsym(library, #name)) != NULL);
     FUNCTIONS(FIND)
 }
 
-static void expect(CUdeviceptr at, unsigned factor)
-{
+static void expect(CUdeviceptr at, unsigned factor) {
     unsigned values[COUNT];
     OK(cuMemcpyDtoH_v2(values, at, sizeof values));
-    for (unsigned i = 0; i < COUNT; i++)
-        TRUE(values[i] == i * factor);
+    for (unsigned i = 0; i < COUNT; i++) TRUE(values[i] == i * factor);
 }
 
-static void launches(handle context)
-{
+static void launches(handle context) {
     OK(cuCtxSetCurrent(context));
     handle module, function, stream;
     OK(cuModuleLoadData(&module, scale));
     OK(cuModuleGetFunction(&function, module, "scale"));
     OK(cuStreamCreate(&stream, 1));
     unsigned values[COUNT], n = COUNT;
-    for (unsigned i = 0; i < COUNT; i++)
-        values[i] = i;
+    for (unsigned i = 0; i < COUNT; i++) values[i] = i;
     CUdeviceptr at, start;
     size_t bytes;
     OK(cuMemAlloc_v2(&at, sizeof values));
@@ -123,7 +118,10 @@ static void launches(handle context)
     OK(cuLaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, stream, pointers, NULL));
     OK(cuStreamSynchronize(stream));
     expect(at, 3);
-    struct { CUdeviceptr at; unsigned n; } block = {at, n};
+    struct {
+        CUdeviceptr at;
+        unsigned n;
+    } block = {at, n};
     size_t block_bytes = 12;
     void *extra[] = {(void *)1, &block, (void *)2, &block_bytes, NULL};
     OK(cuLaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, NULL, NULL, extra));
@@ -148,18 +146,15 @@ static void launches(handle context)
     OK(cuModuleUnload(module));
 }
 
-static void *in_thread(void *context)
-{
+static void *in_thread(void *context) {
     handle none;
     OK(cuCtxGetCurrent(&none));
     TRUE(none == NULL);
-    for (int i = 0; i < 4; i++)
-        launches(context);
+    for (int i = 0; i < 4; i++) launches(context);
     return NULL;
 }
 
-static void wrong_uses(handle context)
-{
+static void wrong_uses(handle context) {
     handle module, function, other;
     CUdeviceptr at;
     size_t bytes;
@@ -227,8 +222,7 @@ static void wrong_uses(handle context)
     CHECK(cuMemFree_v2(at), 1);
 }
 
-static void symbols(void)
-{
+static void symbols(void) {
     void *found;
     int status;
     OK(cuGetProcAddress_v2("cuMemAlloc", &found, 12000, 0, &status));
@@ -239,8 +233,7 @@ static void symbols(void)
     TRUE(found == NULL && status == 2);
 }
 
-static void linked(void)
-{
+static void linked(void) {
     static const char caller[] =
         ".version 7.0\n.target sm_75\n.address_size 64\n"
         ".extern .global .align 4 .u32 shared_value;\n"
@@ -270,8 +263,7 @@ static void linked(void)
     OK(cuMemFree_v2(at));
 }
 
-static void forked(void)
-{
+static void forked(void) {
     pid_t child = fork();
     if (child == 0) {
         CUdeviceptr at;
@@ -281,8 +273,7 @@ static void forked(void)
     TRUE(waitpid(child, &status, 0) == child && status == 0);
 }
 
-int main(void)
-{
+int main(void) {
     load_functions();
     CUdeviceptr at;
     int count, major;
@@ -302,10 +293,8 @@ int main(void)
     launches(context);
     launches(primary);
     pthread_t threads[4];
-    for (int i = 0; i < 4; i++)
-        OK(pthread_create(&threads[i], NULL, in_thread, i % 2 ? context : primary));
-    for (int i = 0; i < 4; i++)
-        OK(pthread_join(threads[i], NULL));
+    for (int i = 0; i < 4; i++) OK(pthread_create(&threads[i], NULL, in_thread, i % 2 ? context : primary));
+    for (int i = 0; i < 4; i++) OK(pthread_join(threads[i], NULL));
     OK(cuCtxSetCurrent(context));
     symbols();
     linked();

@@ -19,12 +19,12 @@ static int (*errors_bytes)(handle, size_t *);
 static int (*errors)(handle, char *);
 static int (*version)(unsigned *, unsigned *);
 
-#define TRUE(condition) \
-    do { \
-        if (!(condition)) { \
-            printf("line %d: not so: %s\n", __LINE__, #condition); \
-            exit(1); \
-        } \
+#define TRUE(condition)                                                                                                \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            printf("line %d: not so: %s\n", __LINE__, #condition);                                                     \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
     } while (0)
 #define OK(call) TRUE((call) == 0)
 
@@ -35,13 +35,11 @@ static const char caller[] =
     "ld.param.u64 %d, [p]; ld.global.u32 %r1, [%d];\n"
     "{ .param .b32 a; .param .b32 r; st.param.b32 [a], %r1; call (r), twice, (a); ld.param.b32 %r2, [r]; }\n"
     "st.global.u32 [%d], %r2; ret;\n}\n";
-static const char owner[] =
-    ".version 7.5\n.target sm_75\n.address_size 64\n"
-    ".visible .func (.param .b32 r) twice(.param .b32 a)\n{\n.reg .b32 %r;\n"
-    "ld.param.b32 %r, [a]; add.u32 %r, %r, %r; st.param.b32 [r], %r; ret;\n}\n";
+static const char owner[] = ".version 7.5\n.target sm_75\n.address_size 64\n"
+                            ".visible .func (.param .b32 r) twice(.param .b32 a)\n{\n.reg .b32 %r;\n"
+                            "ld.param.b32 %r, [a]; add.u32 %r, %r, %r; st.param.b32 [r], %r; ret;\n}\n";
 
-static void *function(void *library, const char *name)
-{
+static void *function(void *library, const char *name) {
     void *found = dlsym(library, name);
     if (!found) {
         printf("there is no %s\n", name);
@@ -50,11 +48,10 @@ static void *function(void *library, const char *name)
     return found;
 }
 
-static void load_functions(void *linker, const char *suffix, const char *prefix)
-{
+static void load_functions(void *linker, const char *suffix, const char *prefix) {
     char name[100];
-#define LOAD(pointer, base) \
-    snprintf(name, sizeof name, "%snvJitLink" base "%s", prefix, suffix); \
+#define LOAD(pointer, base)                                                                                            \
+    snprintf(name, sizeof name, "%snvJitLink" base "%s", prefix, suffix);                                              \
     *(void **)&pointer = function(linker, name);
     LOAD(create, "Create")
     LOAD(destroy, "Destroy")
@@ -69,11 +66,10 @@ static void load_functions(void *linker, const char *suffix, const char *prefix)
     *(void **)&version = function(linker, "nvJitLinkVersion");
 }
 
-static void launch(const void *image)
-{
+static void launch(const void *image) {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
     TRUE(driver);
-#define DRIVER(name, arguments) int (*name) arguments = (int (*) arguments)function(driver, #name);
+#define DRIVER(name, arguments) int(*name) arguments = (int(*) arguments)function(driver, #name);
     DRIVER(cuInit, (unsigned))
     DRIVER(cuDevicePrimaryCtxRetain, (handle *, int))
     DRIVER(cuCtxSetCurrent, (handle))
@@ -82,7 +78,8 @@ static void launch(const void *image)
     DRIVER(cuMemAlloc_v2, (unsigned long long *, size_t))
     DRIVER(cuMemcpyHtoD_v2, (unsigned long long, const void *, size_t))
     DRIVER(cuMemcpyDtoH_v2, (void *, unsigned long long, size_t))
-    DRIVER(cuLaunchKernel, (handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **))
+    DRIVER(cuLaunchKernel,
+           (handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **))
     handle context, module, kernel;
     unsigned long long at;
     unsigned value = 21;
@@ -99,8 +96,7 @@ static void launch(const void *image)
     TRUE(value == 42);
 }
 
-static void link_and_launch(int kind)
-{
+static void link_and_launch(int kind) {
     const char *options[] = {"-arch=sm_75", "-maxrregcount=32"};
     handle link;
     size_t bytes, more;
@@ -122,8 +118,7 @@ static void link_and_launch(int kind)
     free(image);
 }
 
-static void wrong_uses(void)
-{
+static void wrong_uses(void) {
     handle link, gone;
     size_t bytes;
     char log[1000];
@@ -149,8 +144,7 @@ static void wrong_uses(void)
     TRUE(create(NULL, 0, NULL) == 3);
 }
 
-int main(void)
-{
+int main(void) {
     const char *const libraries[] = {"libnvJitLink.so.12", "libnvJitLink.so.13"};
     const char *const suffixes[] = {"_12_4", "_13_0"};
     for (int i = 0; i < 2; i++) {

@@ -5,19 +5,18 @@
 #include <cstdio>
 #include <vector>
 
-#define CHECK(call)                                                                                      \
-    do {                                                                                                 \
-        if (cudaError_t status = (call)) return printf("%s: %s\n", #call, cudaGetErrorName(status)), 1; \
+#define CHECK(call)                                                                                                    \
+    do {                                                                                                               \
+        if (cudaError_t status = (call)) return printf("%s: %s\n", #call, cudaGetErrorName(status)), 1;                \
     } while (0)
 
 int main(int count_of_arguments, char **) {
     // With an argument: what the run-time compiler gives as machine code.
     bool machine_code = count_of_arguments > 1;
-    const char *source =
-        "extern \"C\" __global__ void square(const int *in, int *out, int count) {\n"
-        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-        "    if (i < count) out[i] = in[i] * in[i];\n"
-        "}\n";
+    const char *source = "extern \"C\" __global__ void square(const int *in, int *out, int count) {\n"
+                         "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                         "    if (i < count) out[i] = in[i] * in[i];\n"
+                         "}\n";
     nvrtcProgram program;
     const char *options[] = {machine_code ? "--gpu-architecture=sm_75" : "--gpu-architecture=compute_75"};
     size_t bytes = 0;

@@ -99,7 +99,8 @@ int main(int count, char **words) {
     if (!strcmp(form, "close_range")) answer = close_range(3, ~0U, 0);
     if (!strcmp(form, "closefrom")) closefrom(3);
     if (!strcmp(form, "dup2"))
-        for (int i = 3; i < 64; i++) answer += dup2(STDIN_FILENO, i) == i && lseek(i, 0, SEEK_CUR) == lseek(STDIN_FILENO, 0, SEEK_CUR);
+        for (int i = 3; i < 64; i++)
+            answer += dup2(STDIN_FILENO, i) == i && lseek(i, 0, SEEK_CUR) == lseek(STDIN_FILENO, 0, SEEK_CUR);
     if (!strcmp(form, "instruction")) {
         answer = (int)close_by_instruction();
         printf("closed: %d, wrong %d\n", answer, wrong());
@@ -107,7 +108,8 @@ int main(int count, char **words) {
     }
     if (!strcmp(form, "reserve")) {
         long before = resident_kib();
-        void *reserved = mmap(NULL, 64UL << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *reserved =
+            mmap(NULL, 64UL << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         answer = reserved != MAP_FAILED && resident_kib() - before < 8192;
         munmap(reserved, 64UL << 30);
     }
@@ -122,9 +124,9 @@ int main(int count, char **words) {
         pthread_exit(NULL);
     }
     if (!strncmp(form, "clone", 5) && strncmp(form, "close", 5)) {
-        unsigned char *stack = !strcmp(form, "clone")
-            ? mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)
-            : malloc(STACK);
+        unsigned char *stack = !strcmp(form, "clone") ? mmap(NULL, STACK, PROT_READ | PROT_WRITE,
+                                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)
+                                                      : malloc(STACK);
         child = status_of(clone(body, stack + STACK, SIGCHLD, NULL));
     } else {
         child = forked(!strcmp(form, "daemon"));

@@ -16,11 +16,11 @@ use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{PointSpec, ResidencyPoint, load_text};
 use pagemill_sim::uvm::{UvmPoint, UvmReport, run_while};
 
-use super::AdviseArguments;
+use super::arguments::ModelArguments;
 use super::machines::driven;
 use super::simulate;
-use crate::args::RunFormat;
 use crate::failure::Failure;
+use crate::output::RunFormat;
 use crate::output::{note, print_results};
 use tensors::Tensors;
 
@@ -56,16 +56,12 @@ const CAVEAT: &str = "The error is that of simulating a share of the weights. No
 const ALL: &str = "all";
 
 /// Answers for the model at `path`.
-pub fn advise(arguments: &AdviseArguments, path: &Path) -> Result<(), Failure> {
+pub fn advise(arguments: &ModelArguments) -> Result<(), Failure> {
+    let path = arguments.model.as_path();
     let model = file::read(path)?;
-    let machines = match arguments.machine.as_deref() {
-        Some(ALL) => driven()?,
-        Some(machine) => vec![machine.to_owned()],
-        None => {
-            return Err(Failure::Usage(
-                "a model needs --machine NAME, or --machine all".to_owned(),
-            ));
-        }
+    let machines = match arguments.machine.as_str() {
+        ALL => driven()?,
+        machine => vec![machine.to_owned()],
     };
     let asked = machines
         .iter()
@@ -95,7 +91,7 @@ pub fn advise(arguments: &AdviseArguments, path: &Path) -> Result<(), Failure> {
 fn point(
     machine: &str,
     (_, strategy, set): &Way,
-    arguments: &AdviseArguments,
+    arguments: &ModelArguments,
 ) -> Result<ResidencyPoint, Failure> {
     let text = format!(
         "title = \"advise\"\nkind = \"residency\"\nmachine = {}\nseed = {}\n[access]\npattern = \"grid-stride\"\nvariant = \"free-running\"\n\

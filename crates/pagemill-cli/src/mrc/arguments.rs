@@ -1,0 +1,164 @@
+//! The arguments of `pagemill mrc`.
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use pagemill_policy::replacement::ReplacementEntry;
+use pagemill_run::mrc::policies::CacheSize;
+
+use crate::output::RunFormat;
+use crate::values;
+
+/// Without --policy: exact for every number of page colors, in one pass. Colors change the number of sets of a cache, not its ways: the usual
+/// curve by stack distances is an approximation, which --stack-distance adds. With --policy: the misses of replacement
+/// policies for a list of sizes, exact or of a sample.
+#[derive(Args, Debug)]
+pub struct MrcArguments {
+    /// A trace: pagemill's format, text of `valgrind --tool=lackey --trace-mem=yes` or of DynamoRIO's view tool, or another format by name
+    #[arg(required_unless_present = "program", conflicts_with = "program")]
+    pub trace: Option<PathBuf>,
+
+    /// Instead of a trace, a program and its arguments, whose heap is traced in a virtual machine
+    ///
+    /// It has to be dynamically linked. Its libraries, and files that its arguments name, are copied into the virtual machine,
+    /// which has no network and no disk. What it writes goes to standard error.
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+
+    /// A file for the program's standard input [default: nothing]
+    #[arg(long, value_name = "FILE", requires = "program")]
+    pub stdin: Option<PathBuf>,
+
+    /// A further file or folder that the program reads
+    #[arg(long, value_name = "PATH", requires = "program")]
+    pub with: Vec<PathBuf>,
+
+    /// Record every reference, not only those that miss a first cache of 32 KiB, 8 ways
+    #[arg(long, requires = "program")]
+    pub all_references: bool,
+
+    /// Memory of the virtual machine
+    #[arg(long = "memory", value_name = "SIZE", value_parser = values::size, default_value = "1GiB", requires = "program")]
+    pub memory_bytes: u64,
+
+    /// End the virtual machine after this many seconds
+    #[arg(
+        long = "time-limit",
+        value_name = "S",
+        default_value_t = 600,
+        requires = "program"
+    )]
+    pub time_limit_s: u32,
+
+    /// Keep the trace in this file
+    #[arg(long, value_name = "FILE", requires = "program")]
+    pub keep_trace: Option<PathBuf>,
+
+    /// Format of the trace [default: recognized by its first bytes]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub trace_format: Option<TraceFormat>,
+
+    /// The columns of a table of comma-separated values, from 1
+    ///
+    /// As object=2,bytes=3,header,delimiter=; for requests of objects by name, number=2 by number, or address=1 for memory.
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "trace_format")]
+    pub csv: Option<pagemill_trace::Columns>,
+
+    /// Show the curves of these policies of `pagemill list policies`, with commas between, instead of colors
+    #[arg(long = "policy", value_name = "LIST", value_delimiter = ',', value_parser = values::replacement,
+          conflicts_with_all = ["cache_bytes", "page_bytes", "sample", "stack_distance"])]
+    pub policies: Vec<&'static ReplacementEntry>,
+
+    /// With --policy: capacities, with commas between, in bytes or as a share of all, as 64KiB or 10% [default: 12 shares]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::cache_size, requires = "policies")]
+    pub sizes: Vec<CacheSize>,
+
+    /// With --policy: count every object as 1, so that sizes are numbers of objects
+    #[arg(long, requires = "policies")]
+    pub ignore_sizes: bool,
+
+    /// With --policy: watch this share of all objects, chosen by hash, as 0.01
+    #[arg(
+        long,
+        value_name = "SHARE",
+        requires = "policies",
+        conflicts_with = "sample_objects"
+    )]
+    pub sample_rate: Option<f64>,
+
+    /// With --policy: watch this many objects, chosen by hash; memory does not grow with the trace
+    #[arg(long, value_name = "N", requires = "policies")]
+    pub sample_objects: Option<NonZeroUsize>,
+
+    /// Capacity of the shared cache
+    #[arg(long = "cache", value_name = "SIZE", value_parser = values::size, default_value = "6MiB")]
+    pub cache_bytes: u64,
+
+    /// Lines of a set
+    #[arg(long, value_name = "N", default_value_t = 24)]
+    pub ways: u32,
+
+    /// Size of a line
+    #[arg(long = "line", value_name = "SIZE", value_parser = values::size, default_value = "64B")]
+    pub line_bytes: u64,
+
+    /// Size of a page
+    #[arg(long = "page", value_name = "SIZE", value_parser = values::size, default_value = "4KiB")]
+    pub page_bytes: u64,
+
+    /// Watch every n-th line of a page only; exact for those lines
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub sample: u32,
+
+    /// With a sample: also compute the exact curve, and the error of the sample
+    #[arg(long)]
+    pub exact: bool,
+
+    /// Add the approximation by stack distances, and its error
+    #[arg(long)]
+    pub stack_distance: bool,
+
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+
+    /// Also write results.json, results.csv, results.parquet and report.html to this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+impl MrcArguments {
+    /// The format of the trace, if it was named.
+    pub fn format_of_trace(&self) -> Option<pagemill_trace::Format> {
+        let table = self.csv.map(pagemill_trace::Format::Csv);
+        table.or(self.trace_format.map(Into::into))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// pagemill's own
+    Native,
+    /// Text of Valgrind's lackey
+    Lackey,
+    /// Text of the view tool of DynamoRIO's drcachesim
+    Drcachesim,
+    /// libCacheSim's binary format; for page colors, an object is a line
+    OracleGeneral,
+    /// Instructions of ChampSim
+    Champsim,
+}
+
+impl From<TraceFormat> for pagemill_trace::Format {
+    fn from(format: TraceFormat) -> Self {
+        match format {
+            TraceFormat::Native => Self::Native,
+            TraceFormat::Lackey => Self::Lackey,
+            TraceFormat::Drcachesim => Self::DrCacheSim,
+            TraceFormat::OracleGeneral => Self::OracleGeneral,
+            TraceFormat::Champsim => Self::ChampSim,
+        }
+    }
+}
