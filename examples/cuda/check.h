@@ -4,14 +4,14 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                                         \
-    do {                                                                                    \
-        cudaError_t status = (call);                                                        \
-        if (status != cudaSuccess) {                                                        \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, cudaGetErrorName(status), \
-                    cudaGetErrorString(status));                                            \
-            exit(2);                                                                        \
-        }                                                                                   \
+#define CHECK(call)                                                                                                    \
+    do {                                                                                                               \
+        cudaError_t status = (call);                                                                                   \
+        if (status != cudaSuccess) {                                                                                   \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, cudaGetErrorName(status),                           \
+                    cudaGetErrorString(status));                                                                       \
+            exit(2);                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
 // Prints the verdict and gives the exit code of the program.

@@ -21,7 +21,8 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < count; i++) numbers[i] = i * i;
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++) sum += numbers[i];
-    printf("sum %" PRIu64 ", %" PRIu64 " units of 4 KiB came back\n", sum, pagemill_pager_count(pager, "fetched_units"));
+    printf("sum %" PRIu64 ", %" PRIu64 " units of 4 KiB came back\n", sum,
+           pagemill_pager_count(pager, "fetched_units"));
     pagemill_pager_unmap(pager, numbers);
     pagemill_pager_close(pager);
     return 0;

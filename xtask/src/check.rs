@@ -34,6 +34,9 @@ pub fn run(checks: &[Check]) -> Tally {
     for (name, check) in checks {
         tally.check(name, check);
     }
+    if checks.len() == CHECKS.len() {
+        supply::advisories(&mut tally);
+    }
     tally
 }
 

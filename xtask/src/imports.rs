@@ -1,27 +1,33 @@
 //! Circles of imports: files of one crate that need each other to be understood.
 //!
-//! An edge leads from a file to each file of the same crate that its `use` items name. Declaring a module is no edge, and
-//! tests may name what they test. A crate's count is the number of its files that lie on some circle.
+//! An edge leads from a file to each file of the same crate that a path in it leads to: in a `use`, a type, a call. Declaring or
+//! re-exporting a module is no edge, and tests may name what they test. A crate's count is the number of its files that lie on
+//! some circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use syn::{Item, UseTree};
+use syn::visit::{self, Visit};
+use syn::{File, ItemMod, ItemUse, UseTree};
 
 use crate::workspace;
 
 /// Files on circles when this rule was made; a crate that is not listed has none. Counts may only fall.
 const FILES_ON_CIRCLES: &[(&str, usize)] = &[
-    ("pagemill-cudart", 7),
-    ("pagemill-fabric", 5),
+    ("pagemill-cli", 8),
+    ("pagemill-cudart", 26),
+    ("pagemill-fabric", 12),
     ("pagemill-pager", 2),
-    ("pagemill-ptx", 10),
-    ("pagemill-python", 2),
-    ("pagemill-report", 8),
-    ("pagemill-scenario", 2),
-    ("pagemill-sim", 16),
-    ("pagemill-workloads", 13),
+    ("pagemill-policy", 42),
+    ("pagemill-ptx", 48),
+    ("pagemill-python", 7),
+    ("pagemill-report", 12),
+    ("pagemill-run", 20),
+    ("pagemill-scenario", 8),
+    ("pagemill-sim", 28),
+    ("pagemill-workloads", 15),
+    ("pagemill-zero", 5),
 ];
 
 /// A module's path below its crate's root: `gpu::stream`.
@@ -71,7 +77,7 @@ fn imports(source: &Path) -> Result<BTreeMap<Module, BTreeSet<Module>>> {
     for (module, text) in &texts {
         let file = syn::parse_file(text)
             .with_context(|| format!("cannot parse module {}", module.join("::")))?;
-        imports.insert(module.clone(), used(&file.items, module, &modules));
+        imports.insert(module.clone(), used(&file, module, &modules));
     }
     Ok(imports)
 }
@@ -102,21 +108,52 @@ fn module_of(path: &Path) -> Module {
     module
 }
 
-/// The modules that `items` of `module` name in `use`, nested modules that are not for tests included.
-fn used(items: &[Item], module: &Module, modules: &BTreeSet<Module>) -> BTreeSet<Module> {
-    let mut found = BTreeSet::new();
-    for item in items {
+/// The modules that the paths of `file`, which is `module`, lead to, but for those in tests.
+fn used(file: &File, module: &Module, modules: &BTreeSet<Module>) -> BTreeSet<Module> {
+    let mut paths = Paths(Vec::new());
+    paths.visit_file(file);
+    let mut found: BTreeSet<Module> = paths
+        .0
+        .iter()
+        .filter_map(|path| resolve(path, module, modules))
+        .collect();
+    found.remove(module);
+    found
+}
+
+/// All paths of a file.
+struct Paths(Vec<Module>);
+
+impl<'a> Visit<'a> for Paths {
+    fn visit_item_use(&mut self, item: &'a ItemUse) {
         // Re-exports are a module's contents, not what it needs.
-        if let Item::Use(item) = item
-            && matches!(item.vis, syn::Visibility::Inherited)
-        {
+        if matches!(item.vis, syn::Visibility::Inherited) {
             walk(&item.tree, &mut Vec::new(), &mut |path| {
-                found.extend(resolve(path, module, modules));
+                self.0.push(path.to_vec());
             });
         }
     }
-    found.remove(module);
-    found
+
+    fn visit_item_mod(&mut self, item: &'a ItemMod) {
+        let is_for_tests = item.attrs.iter().any(|attribute| {
+            attribute.path().is_ident("cfg")
+                && attribute
+                    .parse_args::<syn::Path>()
+                    .is_ok_and(|path| path.is_ident("test"))
+        });
+        if !is_for_tests {
+            visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'a syn::Path) {
+        // One name alone is of this file.
+        if path.leading_colon.is_none() && path.segments.len() > 1 {
+            let steps = path.segments.iter().map(|step| step.ident.to_string());
+            self.0.push(steps.collect());
+        }
+        visit::visit_path(self, path);
+    }
 }
 
 fn walk(tree: &UseTree, path: &mut Vec<String>, found: &mut impl FnMut(&[String])) {
@@ -150,7 +187,10 @@ fn resolve(path: &[String], module: &Module, modules: &BTreeSet<Module>) -> Opti
     let mut base = match path.first()?.as_str() {
         "crate" => Vec::new(),
         "super" | "self" => module.clone(),
-        _ => return None,
+        child => {
+            let child = [module.as_slice(), &[child.to_owned()]].concat();
+            modules.contains(&child).then_some(module.clone())?
+        }
     };
     for step in path {
         match step.as_str() {
@@ -218,8 +258,8 @@ mod tests {
 
     fn uses(text: &str, at: &str, known: &[&str]) -> Vec<String> {
         let known: BTreeSet<Module> = known.iter().map(|path| module(path)).collect();
-        let items = syn::parse_file(text).unwrap().items;
-        let found = used(&items, &module(at), &known);
+        let file = syn::parse_file(text).unwrap();
+        let found = used(&file, &module(at), &known);
         found.into_iter().map(|path| path.join("::")).collect()
     }
 
@@ -232,6 +272,14 @@ mod tests {
         assert_eq!(uses("use super::W;", "a::b", &known), ["a"]);
         assert_eq!(uses("use serde::Serialize;", "a::b", &known), [""; 0]);
         assert_eq!(uses("pub use b::X; mod b;", "a", &known), [""; 0]);
+        assert_eq!(uses("use b::X; mod b;", "a", &known), ["a::b"]);
+        assert_eq!(uses("struct S(crate::d::T);", "a::b", &known), ["d"]);
+        assert_eq!(
+            uses("fn f() { c::g(crate::d::h) }", "a", &known),
+            ["a::c", "d"]
+        );
+        let tests = "#[cfg(test)] mod tests { use crate::d::X; fn f() { crate::d::g() } }";
+        assert_eq!(uses(tests, "a", &known), [""; 0]);
     }
 
     #[test]

@@ -29,15 +29,24 @@ fn lint_python(folder: &Path) -> Result<()> {
     process::run(&mut ruff)
 }
 
-/// Compares the C of the kernel modules with what `kmod/.clang-format` makes of it.
+/// Compares all C and C++ with what clang-format makes of it: that of the kernel modules by `kmod/.clang-format`, all else by
+/// `.clang-format`.
 pub fn check_c() -> Result<()> {
-    let mut files = tidy::text_files(&workspace::root().join("kmod"))?;
-    files.retain(|path| path.extension().is_some_and(|own| own == "c" || own == "h"));
-    compare_c(&files)
+    let root = workspace::root();
+    let mut files = tidy::text_files(root)?;
+    files.retain(|path| {
+        path.extension()
+            .is_some_and(|own| own == "c" || own == "h" || own == "cpp")
+    });
+    let modules = root.join("kmod");
+    let (kernel, user): (Vec<PathBuf>, Vec<PathBuf>) = files
+        .into_iter()
+        .partition(|path| path.starts_with(&modules));
+    compare_c(&modules.join(".clang-format"), &kernel)?;
+    compare_c(&root.join(".clang-format"), &user)
 }
 
-fn compare_c(files: &[PathBuf]) -> Result<()> {
-    let style = workspace::root().join("kmod/.clang-format");
+fn compare_c(style: &Path, files: &[PathBuf]) -> Result<()> {
     let mut format = Command::new(ENVIRONMENT.provide()?.join("bin/clang-format"));
     format
         .args(["--dry-run", "--Werror", "--ferror-limit=1"])
@@ -63,11 +72,14 @@ mod tests {
         let python = |text| lint_python(planted("a.py", text).0.path());
         python("import os\n\nprint(os.name)\n").unwrap();
         python("import os\n").unwrap_err();
-        let c = |text| {
+        let c = |style, text| {
             let (_folder, path) = planted("a.c", text);
-            compare_c(&[path])
+            compare_c(&workspace::root().join(style), &[path])
         };
-        c("int f(int a)\n{\n\treturn a;\n}\n").unwrap();
-        c("int f(int a) { return a; }\n").unwrap_err();
+        let (kernel, user) = ("kmod/.clang-format", ".clang-format");
+        c(kernel, "int f(int a)\n{\n\treturn a;\n}\n").unwrap();
+        c(kernel, "int f(int a) { return a; }\n").unwrap_err();
+        c(user, "int f(int a) { return a; }\n").unwrap();
+        c(user, "int f(int a)\n{\n\treturn a;\n}\n").unwrap_err();
     }
 }

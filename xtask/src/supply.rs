@@ -3,52 +3,66 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::dependencies::packages;
-use crate::process;
+use crate::tally::Tally;
+use crate::{process, workspace};
 
-/// Licenses under which a crate may be linked into programs that are MIT or Apache-2.0 themselves.
-const LICENSES: [&str; 11] = [
-    "0BSD",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "CC0-1.0",
-    "ISC",
-    "MIT",
-    "Unicode-3.0",
-    "Unlicense",
-    "Zlib",
-];
+/// `deny.toml`, as far as it is checked here. `cargo deny check` looks at advisories too, for which it needs the network.
+#[derive(Debug, Deserialize)]
+struct Rules {
+    licenses: Licenses,
+    bans: Bans,
+    sources: Sources,
+}
 
-/// The one place that crates come from.
-const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+#[derive(Debug, Deserialize)]
+struct Licenses {
+    allow: Vec<String>,
+}
 
-/// Crates that others want in several versions. Entries may only go.
-const SEVERAL_VERSIONS: [&str; 7] = [
-    "cpufeatures",
-    "crypto-common",
-    "getrandom",
-    "r-efi",
-    "ruzstd",
-    "syn",
-    "unicode-width",
-];
+#[derive(Debug, Deserialize)]
+struct Bans {
+    skip: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Sources {
+    allow_registry: Vec<String>,
+}
 
 /// Checks every crate that any target of the workspace is built of.
 pub fn check() -> Result<()> {
     let metadata = process::output(&mut process::cargo(&["metadata", "--format-version", "1"]))?;
     let metadata = serde_json::from_str(&metadata).context("`cargo metadata` wrote no JSON")?;
-    let breaches = breaches(&metadata, &SEVERAL_VERSIONS)?;
+    let rules = std::fs::read_to_string(workspace::root().join("deny.toml"))?;
+    let rules = toml::from_str(&rules).context("deny.toml")?;
+    let breaches = breaches(&metadata, &rules)?;
     if !breaches.is_empty() {
-        bail!("{}\nsee xtask/src/supply.rs", breaches.join("\n"));
+        bail!("{}\nsee deny.toml", breaches.join("\n"));
     }
     Ok(())
 }
 
-fn breaches(metadata: &Value, several: &[&str]) -> Result<Vec<String>> {
+/// Looks for advisories about these crates.
+pub fn advisories(tally: &mut Tally) {
+    let is_there = process::output(&mut process::cargo(&["deny", "--version"])).is_ok();
+    match is_there {
+        true => tally.check("advisories", || {
+            process::run(&mut process::cargo(&["deny", "check", "advisories"]))
+        }),
+        false => tally.skip(
+            "advisories",
+            "there is no cargo-deny: cargo install cargo-deny",
+        ),
+    }
+}
+
+fn breaches(metadata: &Value, rules: &Rules) -> Result<Vec<String>> {
+    let several = &rules.bans.skip;
     let mut breaches = Vec::new();
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for package in packages(metadata)? {
@@ -60,21 +74,27 @@ fn breaches(metadata: &Value, several: &[&str]) -> Result<Vec<String>> {
         };
         let version = text("version").context("a package has no version")?;
         versions.entry(name).or_default().insert(version);
-        if source != REGISTRY {
+        let registry = source.strip_prefix("registry+").unwrap_or_default();
+        if !rules
+            .sources
+            .allow_registry
+            .iter()
+            .any(|known| known == registry)
+        {
             breaches.push(format!(
                 "{name} {version} comes from {source}: use a release on crates.io"
             ));
         }
-        if !text("license").is_some_and(allows) {
+        if !text("license").is_some_and(|license| allows(&rules.licenses.allow, license)) {
             breaches.push(format!(
-                "{name} {version} has the license {}, which is not in LICENSES",
+                "{name} {version} has the license {}, which is not allowed",
                 text("license").unwrap_or("of a file of its own")
             ));
         }
     }
     let is_several = |name: &str| versions.get(name).is_some_and(|found| found.len() > 1);
     for (name, found) in &versions {
-        if is_several(name) && !several.contains(name) {
+        if is_several(name) && !several.iter().any(|own| own == name) {
             let found: Vec<&str> = found.iter().copied().collect();
             breaches.push(format!(
                 "{name} is built in several versions ({}): agree on one",
@@ -88,12 +108,12 @@ fn breaches(metadata: &Value, several: &[&str]) -> Result<Vec<String>> {
 }
 
 /// Whether one of the choices that the SPDX expression offers is in the list, in each of its parts.
-fn allows(expression: &str) -> bool {
+fn allows(licenses: &[String], expression: &str) -> bool {
     expression.split(" AND ").all(|part| {
         let choices = part.trim_matches(['(', ')']).replace('/', " OR ");
         choices
             .split(" OR ")
-            .any(|choice| LICENSES.contains(&choice.trim()))
+            .any(|choice| licenses.iter().any(|own| own == choice.trim()))
     })
 }
 
@@ -107,12 +127,23 @@ mod tests {
         json!({ "name": name, "version": version, "source": source, "license": license })
     }
 
+    const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+    fn rules(several: &[&str]) -> Rules {
+        let text = format!(
+            "licenses.allow = [\"MIT\", \"Apache-2.0\", \"Unicode-3.0\"]\nbans.skip = {several:?}\nsources.allow-registry = [{:?}]",
+            &REGISTRY[9..]
+        );
+        toml::from_str(&text).unwrap()
+    }
+
     fn found(packages: &[Value], several: &[&str]) -> Vec<String> {
-        breaches(&json!({ "packages": packages }), several).unwrap()
+        breaches(&json!({ "packages": packages }), &rules(several)).unwrap()
     }
 
     #[test]
     fn a_license_that_demands_more_is_found() {
+        let allows = |license| allows(&rules(&[]).licenses.allow, license);
         for allowed in [
             "MIT",
             "Apache-2.0 / MIT",
