@@ -2,6 +2,7 @@
 
 mod functions;
 mod glossary;
+mod lengths;
 mod plain_words;
 mod readmes;
 mod specification;
@@ -13,9 +14,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::workspace;
-
-/// Longer files are hard to hold in one's head.
-const LINES_MAX: usize = 800;
 
 /// Crates whose contract includes unsafe code; every other crate forbids it at its root.
 const MAY_BE_UNSAFE: [&str; 13] = [
@@ -76,8 +74,9 @@ impl fmt::Display for Finding {
 /// A rule names the lines that break it, and why.
 type Rule = fn(&SourceFile) -> Vec<(usize, String)>;
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     too_long,
+    tests_inside,
     unsafe_without_reason,
     unsafe_not_forbidden,
     lints_of_its_own,
@@ -104,6 +103,7 @@ pub fn check() -> Result<()> {
         findings.extend(promises_without_test(&file)?);
     }
     findings.extend(functions::files_that_are_gone(workspace::root()));
+    findings.extend(lengths::files_that_are_gone(workspace::root()));
     if !findings.is_empty() {
         let listed: Vec<String> = findings.iter().map(Finding::to_string).collect();
         bail!("{}", listed.join("\n"));
@@ -171,8 +171,8 @@ fn located(file: &SourceFile, found: impl IntoIterator<Item = (usize, String)>) 
 
 /// Every text file under `folder`, in order.
 pub fn text_files(folder: &Path) -> Result<Vec<PathBuf>> {
-    const EXTENSIONS: [&str; 13] = [
-        "rs", "toml", "md", "cu", "cuh", "ptx", "c", "h", "py", "sh", "json", "csv", "yml",
+    const EXTENSIONS: [&str; 14] = [
+        "rs", "toml", "md", "cu", "cuh", "ptx", "c", "h", "cpp", "py", "sh", "json", "csv", "yml",
     ];
     let mut files = Vec::new();
     for path in workspace::entries(folder)? {
@@ -193,14 +193,18 @@ pub fn text_files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn too_long(file: &SourceFile) -> Vec<(usize, String)> {
-    let lines = file.text.lines().count();
-    if lines <= LINES_MAX || !file.has_extension(&["rs", "cu", "cuh", "c", "h", "py", "sh"]) {
+    if !file.has_extension(&["rs", "cu", "cuh", "c", "h", "cpp", "py", "sh"]) {
         return Vec::new();
     }
-    vec![(
-        LINES_MAX + 1,
-        format!("{lines} lines: split it, {LINES_MAX} are the most"),
-    )]
+    let lines = file.text.lines().count();
+    lengths::judge(&file.path.to_string_lossy(), lines, lengths::LONGER)
+}
+
+fn tests_inside(file: &SourceFile) -> Vec<(usize, String)> {
+    match file.has_extension(&["rs"]) && file.path.starts_with("crates") {
+        true => lengths::tests_inside(&file.text),
+        false => Vec::new(),
+    }
 }
 
 fn unsafe_without_reason(file: &SourceFile) -> Vec<(usize, String)> {

@@ -1,0 +1,35 @@
+use pagemill_policy::migration::{MigrationSpec, POLICIES};
+use pagemill_policy::residency::{AccessPattern, Variant};
+
+use super::*;
+
+fn wanted(factor: f64) -> AdvicePoint {
+    AdvicePoint {
+        pattern: AccessPattern::GridStride,
+        variant: Variant::LockStep,
+        factor,
+        ballast: 0.0,
+        stripe_bytes: BLOCK_BYTES,
+        loops: 1,
+        seed: 0,
+        partial: MigrationSpec::new(
+            pagemill_types::PageSize::MIB_2,
+            POLICIES.find("multi-range").expect("a policy"),
+        ),
+    }
+}
+
+#[test]
+fn a_short_run_reads_no_more_than_it_may() {
+    let machine = UvmMachine::a100_pcie4_x86();
+    for factor in [0.5, 1.5, 8.0] {
+        let Size::Scaled { share, ballast } = Size::new(&machine, &wanted(factor), false) else {
+            panic!("40 GB times {factor} is no little");
+        };
+        let read = machine.free_bytes(ballast) as f64 * factor;
+        assert!(read <= SCALED_READ_BYTES * 1.01, "{read}");
+        assert!((0.0..1.0).contains(&share));
+    }
+    assert_eq!(Size::new(&machine, &wanted(1.5), true), Size::Full);
+    assert_eq!(Size::new(&machine, &wanted(0.01), false), Size::Full);
+}

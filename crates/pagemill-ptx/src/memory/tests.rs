@@ -1,0 +1,93 @@
+use super::*;
+
+#[test]
+fn allocations_avoid_what_was_placed_by_hand() {
+    let mut memory = DeviceMemory::new();
+    memory
+        .alloc_at("mine", FIRST_ADDRESS + 64, 100)
+        .expect("it is free");
+    let other = memory.alloc("other", 100, 256).expect("there is room");
+    assert!(other >= FIRST_ADDRESS + 164);
+    assert!(matches!(
+        memory.alloc_at("again", other + 99, 4),
+        Err(MemoryError::Refused { .. })
+    ));
+    memory
+        .alloc_at("beside", other + 104, 4)
+        .expect("it is free");
+}
+
+#[test]
+fn bytes_end_where_the_allocation_does() {
+    let mut memory = DeviceMemory::new();
+    let a = memory.alloc("a", 10, 1).expect("there is room");
+    memory
+        .bytes_mut(a + 8, 2)
+        .expect("inside")
+        .copy_from_slice(&[1, 2]);
+    assert_eq!(memory.bytes(a, 10).expect("inside")[7..], [0, 1, 2]);
+    let error = memory
+        .bytes(a + 9, 2)
+        .expect_err("one too many")
+        .to_string();
+    assert!(
+        error.contains("\"a\"") && error.contains("10 bytes"),
+        "{error}"
+    );
+    assert!(memory.bytes(u64::MAX, 2).is_err());
+    assert_eq!(memory.find(a + 10), None);
+    let beside = |address: u64| memory.nearest(address).to_string();
+    assert!(beside(a + 9).contains("it is in"), "{}", beside(a + 9));
+    for (address, words) in [
+        (a + 10, "which ends right before"),
+        (a + 11, "which ends 1 byte before"),
+        (a + 12, "which ends 2 bytes before"),
+        (a - 1, "which starts 1 byte after"),
+    ] {
+        assert!(beside(address).ends_with(words), "{}", beside(address));
+    }
+}
+
+#[test]
+fn freed_memory_is_remembered() {
+    let mut memory = DeviceMemory::new();
+    let a = memory.alloc("a", 64, 1).expect("there is room");
+    memory.free(a).expect("it is there");
+    assert!(matches!(
+        memory.free(a),
+        Err(MemoryError::NotAnAllocation { .. })
+    ));
+    let error = memory.bytes(a + 3, 1).expect_err("it is gone").to_string();
+    assert!(error.contains("freed allocation \"a\""), "{error}");
+    assert_ne!(memory.alloc("b", 64, 1), Ok(a));
+}
+
+#[test]
+fn lent_memory_is_the_lenders() {
+    let mut memory = DeviceMemory::new();
+    let lent = Box::leak(vec![7u8; 16].into_boxed_slice());
+    memory.lend_at("lent", 4096, lent).expect("it is free");
+    assert_eq!(memory.bytes(4104, 8).expect("inside"), [7; 8]);
+    assert!(memory.alloc_at("over", 4111, 1).is_err());
+    let mut copy = memory.clone();
+    copy.bytes_mut(4096, 1).expect("inside")[0] = 1;
+    assert_eq!(memory.bytes(4096, 1).expect("inside"), [7]);
+    memory.free(4096).expect("it is there");
+    assert!(memory.bytes(4096, 1).is_err());
+}
+
+#[test]
+fn impossible_sizes_are_refused() {
+    let mut memory = DeviceMemory::new();
+    for bytes in [1 << 55, u64::MAX, 1 << 60] {
+        assert!(
+            matches!(
+                memory.alloc("huge", bytes, 1),
+                Err(MemoryError::Refused { .. })
+            ),
+            "{bytes}"
+        );
+    }
+    assert!(memory.alloc("aligned", 1, u64::MAX).is_err());
+    assert!(memory.alloc_at("wrapping", u64::MAX - 1, 4).is_err());
+}

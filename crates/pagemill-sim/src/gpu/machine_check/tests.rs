@@ -1,0 +1,54 @@
+use super::*;
+
+fn one_level(machine: &mut GpuMachine) -> (&mut TlbSpec, &mut WalkerSpec) {
+    match &mut machine.translation {
+        Translation::OneLevel { tlb, walker, .. } => (tlb, walker),
+        Translation::TwoLevels(_) => unreachable!("the preset has one level"),
+    }
+}
+
+fn channels(machine: &mut GpuMachine) -> (&mut DramSpec, &mut u32) {
+    match &mut machine.memory {
+        Memory::Channels {
+            dram,
+            partition_bytes,
+            ..
+        } => (dram, partition_bytes),
+        Memory::Rate { .. } => unreachable!("the preset has channels"),
+    }
+}
+
+#[test]
+fn the_preset_is_possible() {
+    assert_eq!(GpuMachine::gtx480().check(), Ok(()));
+}
+
+#[test]
+fn impossible_values_are_named() {
+    type Spoil = fn(&mut GpuMachine);
+    let cases: [(&str, Spoil); 13] = [
+        ("sm.count", |m| m.sm.count = 0),
+        ("sm.count", |m| m.sm.count = 1000),
+        ("sm.timings.float64.issue_cycles", |m| {
+            m.sm.timings.float64.issue_cycles = 0
+        }),
+        ("tlb.entries", |m| one_level(m).0.entries = 0),
+        ("tlb.ways", |m| one_level(m).0.ways = 3),
+        ("walker.level_bits", |m| one_level(m).1.level_bits = 0),
+        ("gmmu.buffer_entries", |m| m.gmmu.buffer_entries = 0),
+        ("gmmu.concurrent_migrations", |m| {
+            m.gmmu.concurrent_migrations = Some(0)
+        }),
+        ("l1.line_bytes", |m| m.l1.line_bytes = 64),
+        ("l2.bytes", |m| m.l2.bytes = 1000),
+        ("dram.banks", |m| channels(m).0.banks = 12),
+        ("partition_bytes", |m| *channels(m).1 = 100),
+        ("memory_bytes", |m| m.memory_bytes = Some(0)),
+    ];
+    for (key, spoil) in cases {
+        let mut machine = GpuMachine::gtx480();
+        spoil(&mut machine);
+        let error = machine.check().expect_err(key);
+        assert_eq!(error.key, key, "{error}");
+    }
+}
