@@ -33,7 +33,8 @@ static BOARD: OnceLock<Board> = OnceLock::new();
 /// One board for all inputs: its memory is never given back.
 fn shared() -> &'static Board {
     BOARD.get_or_init(|| {
-        let board = segment::private(&machine::write(&NicMachine::pni())).expect("memory");
+        let board =
+            segment::private(&machine::write(&NicMachine::pni()).expect("text")).expect("memory");
         board.join(Some(0), Some(2)).expect("a station");
         board.join(Some(1), Some(2)).expect("a station");
         board

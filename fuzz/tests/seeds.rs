@@ -1,6 +1,8 @@
-//! Every target on its seeds, on the files of the tree, and on parts of them: what a fuzzer starts from, without one.
+//! Every target on its seeds, on the files of the tree, on parts of them, and on what fuzzers found: what a fuzzer starts from,
+//! without one.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use pagemill_fuzz::TARGETS;
 
@@ -38,4 +40,33 @@ fn no_target_fails_on_its_seeds_or_on_parts_of_them() {
             target(&backwards);
         }
     }
+}
+
+#[test]
+fn no_target_fails_on_what_fuzzers_found() {
+    for (name, target) in TARGETS {
+        let packed = root().join(format!("fuzz/corpora/{name}.tar.gz"));
+        if !packed.exists() {
+            continue;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut tar = Command::new("tar");
+        tar.arg("-xzf").arg(&packed).arg("-C").arg(folder.path());
+        assert!(tar.status().expect("tar is there").success(), "{name}");
+        let found = files_below(folder.path());
+        assert!(!found.is_empty(), "{name} has inputs");
+        for input in found {
+            target(&std::fs::read(input).expect("an input"));
+        }
+    }
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = files(folder);
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.path().is_dir() {
+            found.extend(files_below(&entry.path()));
+        }
+    }
+    found
 }

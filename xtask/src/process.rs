@@ -1,6 +1,7 @@
 //! Running other programs.
 
 use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -19,14 +20,25 @@ pub fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
+/// The same at a low priority: it takes what others leave of the processors.
+pub fn idle_cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new("nice");
+    command
+        .args(["-n", "15"])
+        .arg(cargo(&[]).get_program())
+        .args(arguments)
+        .current_dir(crate::workspace::root());
+    command
+}
+
 /// Longer than any test, any benchmark, and the building of what comes next.
-const SILENCE_MAX: Duration = Duration::from_secs(20 * 60);
+const SILENCE_MAX: Duration = Duration::from_secs(10 * 60);
 
 /// How often is looked whether a silent program is still there.
 const TICK: Duration = Duration::from_secs(1);
 
 /// Runs to the end, showing its output on stderr line by line and giving each line to `see`; returns whether the exit code was
-/// 0. A program that says nothing for twenty minutes hangs: it is ended, with all that it started.
+/// 0. A program that says nothing for ten minutes hangs: it is ended, with all that it started.
 pub fn watch(command: &mut Command, see: impl FnMut(&str)) -> Result<bool> {
     watch_for(command, SILENCE_MAX, see)
 }
@@ -78,6 +90,26 @@ fn watch_for(
     }
 }
 
+/// Does `work`. What this thread has started is ended once it takes longer than `limit`; returns what `work` makes of that, and
+/// whether it was cut short.
+pub fn within<T>(limit: Duration, work: impl FnOnce() -> T) -> (T, bool) {
+    let (done, is_done) = channel::<()>();
+    let own = std::fs::read_link("/proc/thread-self").map(|own| Path::new("/proc").join(own));
+    let watchdog = std::thread::spawn(move || {
+        let is_late = is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+        if is_late {
+            for child in own.into_iter().flat_map(|own| children_of(&own)) {
+                // One that has ended meanwhile needs no end.
+                let _ = end_tree(child);
+            }
+        }
+        is_late
+    });
+    let result = work();
+    drop(done);
+    (result, watchdog.join().unwrap_or(false))
+}
+
 fn send_lines(output: impl Read + Send + 'static, to: Sender<io::Result<String>>) {
     std::thread::spawn(move || {
         for line in BufReader::new(output).split(b'\n') {
@@ -104,15 +136,14 @@ fn end_tree(root: u32) -> Result<()> {
 fn children(process: u32) -> Vec<u32> {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task"));
     let tasks = tasks.into_iter().flatten().flatten();
-    tasks
-        .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
-        .flat_map(|children| {
-            children
-                .split_whitespace()
-                .flat_map(str::parse)
-                .collect::<Vec<_>>()
-        })
-        .collect()
+    tasks.flat_map(|task| children_of(&task.path())).collect()
+}
+
+/// What the thread whose folder of `/proc` is `task` has started.
+fn children_of(task: &Path) -> Vec<u32> {
+    let children = std::fs::read_to_string(task.join("children")).unwrap_or_default();
+    let numbers = children.split_whitespace().flat_map(str::parse);
+    numbers.collect()
 }
 
 /// Processes that are gone already are no error.
@@ -145,6 +176,20 @@ mod tests {
         while state().is_ok_and(|state| !state.contains(") Z ")) {
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    #[test]
+    fn what_takes_too_long_is_cut_short() {
+        let sleep = || {
+            Command::new("sleep")
+                .arg("1000")
+                .status()
+                .expect("it starts")
+        };
+        let (status, is_cut) = within(Duration::from_millis(100), sleep);
+        assert!(is_cut && !status.success());
+        let (answer, is_cut) = within(Duration::from_secs(1000), || 7);
+        assert_eq!((answer, is_cut), (7, false));
     }
 
     #[test]

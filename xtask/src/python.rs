@@ -22,9 +22,10 @@ pub const ENVIRONMENT: Environment = Environment {
 /// Builds the wheel and the command, and installs the wheel; returns its environment.
 pub fn provide() -> Result<PathBuf> {
     let environment = ENVIRONMENT.provide()?;
-    let wheel = build_wheel(&environment, &[])?;
-    install(&environment, &wheel)?;
     built::provide()?;
+    // Of what was built just now: without the feature, most of the workspace would be compiled again.
+    let wheel = build_wheel(&environment, &["--features", "workspace"])?;
+    install(&environment, &wheel)?;
     Ok(environment)
 }
 
@@ -53,7 +54,7 @@ pub fn test(environment: &Path, site: &Path, tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// Builds the wheel; `arguments` are maturin's. Without any it is built as tests are.
+/// Builds the wheel; `arguments` are maturin's.
 pub fn build_wheel(environment: &Path, arguments: &[&str]) -> Result<PathBuf> {
     let wheels = workspace::root().join("target/wheels");
     if wheels.exists() {

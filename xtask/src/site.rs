@@ -39,10 +39,10 @@ pub fn make(folder: Option<&Path>) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The playground as WebAssembly.
-fn build() -> Result<PathBuf> {
+/// The playground as WebAssembly, built beside whatever else runs: at a low priority.
+pub fn build() -> Result<PathBuf> {
     provide()?;
-    process::run(&mut process::cargo(&[
+    process::run(&mut process::idle_cargo(&[
         "build",
         "--quiet",
         "--package",

@@ -1,6 +1,6 @@
 //! Every test there is, after setting up what they need.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -20,14 +20,21 @@ const SKIP_LOG: &str = "PAGEMILL_SKIP_LOG";
 /// If set, randomized tests run at length.
 const FULL: &str = "PAGEMILL_TEST_FULL";
 
-/// Where property tests and fuzzers begin. A change is judged by the same cases each time; `full`, a plain `cargo test` and
+/// Where property tests begin. A change is judged by the same cases each time; `full`, a plain `cargo test` and
 /// `cargo xtask fuzz` look for new ones.
 const SEED: u32 = 20_261_123;
 const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
 
-/// Seconds for each fuzz target: to see that they work, and to find something.
-const FUZZ_SECONDS: u32 = 2;
-const FUZZ_SECONDS_FULL: u32 = 300;
+/// Seconds for each fuzz target.
+const FUZZ_SECONDS: u32 = 300;
+
+/// Minutes that a part may take, several times what it takes on two cores.
+const LIMIT_MIN: u64 = 20;
+const LIMITS_MIN: [(&str, u64); 3] = [
+    ("Rust tests", 60),
+    ("fuzzing", 180),
+    ("virtual machines, other kernels", 60),
+];
 
 /// The releases of Debian whose kernels `--full` also boots.
 const NEWER_KERNELS: [&str; 2] = ["bookworm-backports", "sid"];
@@ -39,7 +46,19 @@ pub fn run(full: bool) -> Result<bool> {
     part(&mut all, "checks", |tally| {
         tally.add(check::run(&check::CHECKS))
     });
-    part(&mut all, "Rust tests", |tally| run_cargo_tests(tally, full))?;
+    // Many tests wait for others: the playground is built in their time.
+    let tested = std::thread::scope(|scope| {
+        let playground = scope.spawn(site::build);
+        let mut tested = Tally::default();
+        let ran = part(&mut tested, "Rust tests", |tally| {
+            run_cargo_tests(tally, full)
+        });
+        if let Err(error) = playground.join().expect("what fails is an error") {
+            tested.check("playground", || Err(error));
+        }
+        ran.map(|()| tested)
+    })?;
+    all.add(tested);
     all.add(run_others(full));
     // Alone: what the emulator's threads see of each other depends on the load of this machine.
     all.add(run_emulated(full));
@@ -79,15 +98,15 @@ fn add_booted(booted: Result<Tally>, tally: &mut Tally) {
     }
 }
 
-/// Fuzz targets and PTX beside Python, which builds into another folder; then the gallery and packages.
+/// PTX, in the full test also fuzz targets, beside Python, which builds into another folder; then the gallery and packages.
 fn run_others(full: bool) -> Tally {
     let mut all = std::thread::scope(|scope| {
-        let fuzzed = scope.spawn(|| run_fuzzers(full));
+        let beside = scope.spawn(|| run_beside(full));
         let mut all = Tally::default();
         if let Err(error) = run_python(&mut all) {
             all.check("Python package", || Err(error));
         }
-        all.add(fuzzed.join().expect("what fails is counted"));
+        all.add(beside.join().expect("what fails is counted"));
         all
     });
     part(&mut all, "gallery", |tally| {
@@ -104,22 +123,20 @@ fn run_others(full: bool) -> Tally {
     all
 }
 
-fn run_fuzzers(full: bool) -> Tally {
+fn run_beside(full: bool) -> Tally {
     let mut all = Tally::default();
-    let seconds = match full {
-        true => FUZZ_SECONDS_FULL,
-        false => FUZZ_SECONDS,
-    };
-    let plan = fuzz::Plan {
-        seconds,
-        keep: false,
-        until: None,
-        seed: (!full).then_some(SEED),
-    };
-    part(&mut all, "fuzzing", |tally| match fuzz::run(plan, &[]) {
-        Ok(fuzzed) => tally.add(fuzzed),
-        Err(error) => tally.check("fuzz targets", || Err(error)),
-    });
+    if full {
+        let plan = fuzz::Plan {
+            seconds: FUZZ_SECONDS,
+            keep: false,
+            until: None,
+            seed: None,
+        };
+        part(&mut all, "fuzzing", |tally| match fuzz::run(plan, &[]) {
+            Ok(fuzzed) => tally.add(fuzzed),
+            Err(error) => tally.check("fuzz targets", || Err(error)),
+        });
+    }
     part(&mut all, "PTX", |tally| match kernels::compare(None) {
         Ok(compared) => tally.add(compared),
         Err(error) => tally.check("committed PTX", || Err(error)),
@@ -150,11 +167,21 @@ fn run_python(all: &mut Tally) -> Result<()> {
     })
 }
 
-/// Runs a part and counts it in `all`; prints its counts and time: to see where the minutes go.
+/// Runs a part and counts it in `all`; prints its counts and time: to see where the minutes go. A part that takes longer than
+/// its limit is cut short, and named.
 fn part<T>(all: &mut Tally, name: &str, run: impl FnOnce(&mut Tally) -> T) -> T {
     let start = Instant::now();
     let mut tally = Tally::default();
-    let result = run(&mut tally);
+    let minutes = LIMITS_MIN
+        .iter()
+        .find(|(part, _)| *part == name)
+        .map_or(LIMIT_MIN, |(_, minutes)| *minutes);
+    let (result, is_cut) = process::within(Duration::from_secs(60 * minutes), || run(&mut tally));
+    if is_cut {
+        tally.check(name, || {
+            bail!("took more than {minutes} minutes and was ended")
+        });
+    }
     let counts = match tally.is_empty() {
         true => String::new(),
         false => format!("  {}", tally.sum()),

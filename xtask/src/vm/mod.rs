@@ -6,6 +6,7 @@ mod product;
 mod usertest;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
@@ -133,7 +134,10 @@ fn run_suite(workshop: &Workshop, suite: &Suite, kernel: &Kernel, keep: bool, ta
         return;
     }
     eprintln!("suite {}: {}", suite.name, suite.summary);
-    match boot(workshop, suite, kernel) {
+    let start = Instant::now();
+    let booted = boot(workshop, suite, kernel);
+    eprintln!("suite {} took {} s", suite.name, start.elapsed().as_secs());
+    match booted {
         Ok(report) => {
             count(suite, &report, tally);
             let kept = keep_values(suite, kernel, &report, keep);
