@@ -17,7 +17,7 @@ use crate::workspace;
 const FILES_ON_CIRCLES: &[(&str, usize)] = &[
     ("pagemill-cli", 8),
     ("pagemill-cudart", 26),
-    ("pagemill-fabric", 12),
+    ("pagemill-fabric", 10),
     ("pagemill-pager", 2),
     ("pagemill-policy", 42),
     ("pagemill-ptx", 48),

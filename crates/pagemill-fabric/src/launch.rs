@@ -18,7 +18,7 @@ use crate::job::{
     COMPUTE_FACTOR, COMPUTE_VARIABLE, PATIENCE_VARIABLE, RECORD_VARIABLE, TIMELINE_VARIABLE,
     record_name, timeline_name,
 };
-use crate::machine;
+use crate::machine::{self, MachineTextError};
 use crate::preload::CLOCK_VARIABLE;
 
 /// The library's file, as cargo builds it of this crate.
@@ -84,6 +84,8 @@ pub struct Behavior {
 pub enum LaunchError {
     /// The shared memory cannot be made.
     Segment(SegmentError),
+    /// The machine cannot be told to the processes.
+    Machine(MachineTextError),
     /// The folder in which libfabric looks cannot be made.
     Folder(String),
 }
@@ -92,6 +94,7 @@ impl fmt::Display for LaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Segment(error) => error.fmt(f),
+            Self::Machine(error) => error.fmt(f),
             Self::Folder(error) => write!(f, "cannot make a temporary folder: {error}"),
         }
     }
@@ -124,7 +127,8 @@ impl Job {
         node: NodeSpec,
         library: &Path,
     ) -> Result<Self, LaunchError> {
-        let shared = SharedBoard::create(&machine::write(machine)).map_err(LaunchError::Segment)?;
+        let text = machine::write(machine).map_err(LaunchError::Machine)?;
+        let shared = SharedBoard::create(&text).map_err(LaunchError::Segment)?;
         shared.board.set_node(node);
         let failed = |error: std::io::Error| LaunchError::Folder(error.to_string());
         let library = library.canonicalize().map_err(failed)?;

@@ -63,7 +63,7 @@ fn main() {
             rate(&name, "reads/s", || run(pattern, strategy));
         }
         // What the loop of programs takes over the loop of patterns, for the same reads.
-        let machine = patterns::machine(512 * MIB);
+        let machine = patterns::machine(64 * MIB);
         let point = patterns::point(pattern, "on-demand", 1.5, 1);
         cost(
             &format!("residency-{pattern}-loop-of-programs"),

@@ -43,10 +43,8 @@ pub struct TimelineEvent {
     /// What happened.
     pub kind: TimelineKind,
     /// From.
-    #[serde(with = "crate::parts::serial")]
     pub start: Picos,
     /// To.
-    #[serde(with = "crate::parts::serial")]
     pub end: Picos,
     /// Bytes moved, if any.
     pub bytes: u64,

@@ -1,3 +1,5 @@
+use serde::{Deserialize, Serialize};
+
 use crate::Picos;
 
 /// A clock domain: turns cycles into time without drift.
@@ -28,10 +30,25 @@ impl Clock {
     }
 }
 
-/// A transfer rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A transfer rate. In files it is the number of bytes a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
 pub struct Bandwidth {
     bytes_per_second: u64,
+}
+
+impl TryFrom<u64> for Bandwidth {
+    type Error = &'static str;
+
+    fn try_from(bytes_per_second: u64) -> Result<Self, Self::Error> {
+        Self::new(bytes_per_second).ok_or("0 is no transfer rate")
+    }
+}
+
+impl From<Bandwidth> for u64 {
+    fn from(rate: Bandwidth) -> Self {
+        rate.bytes_per_second
+    }
 }
 
 impl Bandwidth {

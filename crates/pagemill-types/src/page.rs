@@ -1,7 +1,10 @@
+use serde::{Deserialize, Serialize};
+
 use crate::VirtAddr;
 
-/// A page size: a power of two of at least 256 bytes and at most 1 GiB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A page size: a power of two of at least 256 bytes and at most 1 GiB. In files it is that number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
 pub struct PageSize {
     shift: u8,
 }
@@ -24,6 +27,20 @@ impl std::fmt::Display for PageSizeError {
 }
 
 impl std::error::Error for PageSizeError {}
+
+impl TryFrom<u64> for PageSize {
+    type Error = PageSizeError;
+
+    fn try_from(bytes: u64) -> Result<Self, Self::Error> {
+        Self::new(bytes)
+    }
+}
+
+impl From<PageSize> for u64 {
+    fn from(page: PageSize) -> Self {
+        page.bytes()
+    }
+}
 
 impl PageSize {
     /// 4 KiB, the base page of x86-64.

@@ -1,7 +1,12 @@
 use std::ops::{Add, AddAssign, Sub};
 
-/// A point or span of simulated time in picoseconds. `u64` reaches 213 days.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+use serde::{Deserialize, Serialize};
+
+/// A point or span of simulated time in picoseconds. `u64` reaches 213 days. In files it is that number.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
 pub struct Picos(pub u64);
 
 impl Picos {

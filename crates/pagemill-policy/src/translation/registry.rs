@@ -26,3 +26,24 @@ pub struct OrganizationEntry {
 }
 
 named!(OrganizationEntry);
+
+/// An organization in files: its name.
+pub(super) mod by_name {
+    use super::{ORGANIZATIONS, OrganizationEntry};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(
+        entry: &&'static OrganizationEntry,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        entry.name.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<&'static OrganizationEntry, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        ORGANIZATIONS.find(&name).map_err(Error::custom)
+    }
+}

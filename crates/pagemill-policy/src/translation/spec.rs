@@ -1,15 +1,17 @@
 use std::fmt;
 
 use pagemill_types::PageSize;
+use serde::{Deserialize, Serialize};
 
 use super::{AttCache, OrganizationEntry, TableLayout, direct_mapped};
 
 /// An ATT and the cache before it: plain values, checked once by [`AttSpec::build`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttSpec {
     /// The table.
     pub layout: TableLayout,
     /// How the cache is organized, from [`ORGANIZATIONS`](super::ORGANIZATIONS).
+    #[serde(with = "super::registry::by_name")]
     pub organization: &'static OrganizationEntry,
     /// Capacity of the cache in bytes of entries; a power of two of groups.
     pub cache_bytes: u32,
@@ -123,7 +125,7 @@ fn power_of_two(value: u32, least: u32, most: u32) -> bool {
 }
 
 /// Why an [`AttSpec`] cannot be built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttSpecError {
     /// Name of the value.
     pub key: &'static str,

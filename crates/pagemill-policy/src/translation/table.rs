@@ -1,7 +1,8 @@
 use pagemill_types::{PageSize, VirtAddr};
+use serde::{Deserialize, Serialize};
 
 /// The address translation table: one entry for each page, in the order of the pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableLayout {
     /// Page that one entry translates.
     pub page: PageSize,
@@ -15,7 +16,7 @@ pub struct TableLayout {
 }
 
 /// Pages of a second size: which of them memory really has, a machine with free memory in large pieces decides by chance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LargePages {
     /// Their size, more than that of the other pages.
     pub page: PageSize,

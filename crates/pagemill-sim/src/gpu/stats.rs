@@ -173,10 +173,8 @@ fieldwise!(ExecutionStats {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchStats {
     /// When the host launched.
-    #[serde(with = "crate::parts::serial")]
     pub start: Picos,
     /// When the last block had ended and the last store was taken.
-    #[serde(with = "crate::parts::serial")]
     pub end: Picos,
     /// What warps did.
     pub execution: ExecutionStats,

@@ -3,11 +3,12 @@
 use pagemill_policy::routing::{Routing, Topology, TopologySpec};
 use pagemill_policy::translation::AttSpec;
 use pagemill_types::{Bandwidth, Picos};
+use serde::{Deserialize, Serialize};
 
 use crate::SpecError;
 
 /// A node with one network interface, and the wire to the others.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicMachine {
     /// Name of the machine.
     pub name: String,
@@ -26,13 +27,14 @@ pub struct NicMachine {
     /// The link and the routing stage.
     pub wire: WireSpec,
     /// The switches between the nodes; `None` where any two nodes have the wire for themselves.
+    #[serde(skip)]
     pub network: Option<NetworkSpec>,
     /// The message-passing library.
     pub messages: MessageSpec,
 }
 
 /// The way between the interface and its processor and memory: on the chip, or a bus of packets with headers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostSpec {
     /// Rate towards memory, headers included.
     pub to_memory: Bandwidth,
@@ -60,7 +62,7 @@ pub struct HostSpec {
 
 /// Memory of a GPU that the interface reads and writes over the bus, past main memory (GPUDirect RDMA). Descriptors, completion entries
 /// and tables stay in main memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuMemorySpec {
     /// Rate of reads, headers included: the slowest of the GPU's port and of what is between it and the interface.
     pub reads: Bandwidth,
@@ -73,7 +75,7 @@ pub struct GpuMemorySpec {
 }
 
 /// Virtual ports: each process works with its own, without the operating system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortSpec {
     /// Ports that can be open.
     pub count: u32,
@@ -82,7 +84,7 @@ pub struct PortSpec {
 }
 
 /// Who brings a descriptor to the interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DescriptorPath {
     /// The processor writes it into the port.
     Pushed,
@@ -91,7 +93,7 @@ pub enum DescriptorPath {
 }
 
 /// The engines: short messages (mini packets, MP) and RDMA.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineSpec {
     /// How descriptors come.
     pub descriptors: DescriptorPath,
@@ -115,7 +117,7 @@ pub struct EngineSpec {
 }
 
 /// Where the address translation table is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TablePlace {
     /// In main memory, behind the cache of `att`.
     MainMemory,
@@ -126,7 +128,7 @@ pub enum TablePlace {
 }
 
 /// Reading the address translation table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableSpec {
     /// Where it is.
     pub place: TablePlace,
@@ -144,7 +146,7 @@ pub struct TableSpec {
 
 /// Memory keys: what a registration allows is in a table of the host, of which the interface caches some entries (Mellanox calls
 /// it MPT).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeySpec {
     /// Keys that the cache holds.
     pub entries: u32,
@@ -162,7 +164,7 @@ impl KeySpec {
 }
 
 /// An IOMMU between the interface and memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IommuSpec {
     /// Translations that it keeps.
     pub entries: u32,
@@ -180,7 +182,7 @@ pub struct IommuSpec {
 }
 
 /// Page faults of an interface: PCIe's page requests, or on-demand paging by a driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PagingSpec {
     /// Whether pages are mapped when they are first used; otherwise all are pinned, and the other values have no effect.
     pub is_on_demand: bool,
@@ -201,7 +203,7 @@ pub struct PagingSpec {
 }
 
 /// What it costs to let the interface use a buffer, where the message-passing library does that when it sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegistrationSpec {
     /// When a buffer is registered.
     pub mode: RegistrationMode,
@@ -218,7 +220,7 @@ pub struct RegistrationSpec {
 }
 
 /// When a message-passing library registers the buffers of long messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RegistrationMode {
     /// Before the program begins, at no cost.
     Once,
@@ -229,7 +231,7 @@ pub enum RegistrationMode {
 }
 
 /// The link and the network between two interfaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireSpec {
     /// Rate of each direction after line coding.
     pub bandwidth: Bandwidth,
@@ -261,7 +263,7 @@ pub struct NetworkSpec {
 }
 
 /// What a message-passing library costs and how it sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageSpec {
     /// Processor time of a send, until the doorbell.
     pub send_overhead: Picos,

@@ -68,7 +68,6 @@ pub struct Traffic {
     /// Payload bytes moved.
     pub bytes: u64,
     /// Time the wire was occupied.
-    #[serde(with = "crate::parts::serial")]
     pub busy: Picos,
 }
 

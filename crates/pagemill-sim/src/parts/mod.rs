@@ -13,6 +13,5 @@ pub mod link;
 pub mod page_walk;
 pub mod ports;
 pub mod random;
-pub(crate) mod serial;
 pub mod throughput;
 pub mod tlb;

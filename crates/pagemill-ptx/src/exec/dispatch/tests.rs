@@ -1,4 +1,3 @@
-
 use super::super::line::{ConstantLines, Frame, Line, Registers};
 use super::super::op::{Inst, Op, lane_operation};
 use super::*;

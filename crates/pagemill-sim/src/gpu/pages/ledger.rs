@@ -48,7 +48,6 @@ pub struct LineAccount {
     /// Look-ups that found no translation.
     pub tlb_misses: u64,
     /// Time that warps stood still for results of it, summed over warps.
-    #[serde(with = "crate::parts::serial")]
     pub waiting: Picos,
 }
 

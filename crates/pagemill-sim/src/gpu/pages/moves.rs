@@ -68,7 +68,6 @@ pub struct MigrationCounts {
     /// Blocks of 2 MiB served, over all batches.
     pub block_services: u64,
     /// Time the driver was at work.
-    #[serde(with = "crate::parts::serial")]
     pub driver_busy: Picos,
     /// Faults put off because their page thrashes.
     pub throttles: u64,
@@ -83,7 +82,6 @@ pub struct MigrationCounts {
     /// Migrations that found their partition's buffer full.
     pub buffer_stalls: u64,
     /// How long those waited for an entry, summed over them.
-    #[serde(with = "crate::parts::serial")]
     pub buffer_stalled: Picos,
 }
 
