@@ -65,7 +65,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-report",
         ],
     ),
-    ("pagemill-preload", &["pagemill-linux", "pagemill-mapping"]),
+    ("pagemill-color-preload", &["pagemill-linux", "pagemill-mapping"]),
     (
         "pagemill-pager",
         &["pagemill-types", "pagemill-policy", "pagemill-linux"],
@@ -205,7 +205,7 @@ const BY_FEATURE_ONLY: [(&str, &str); 10] = [
     ("pagemill-python", "serde_json"),
     ("pagemill-python", "twox-hash"),
     ("pagemill-cli", "pagemill-pager-preload"),
-    ("pagemill-cli", "pagemill-preload"),
+    ("pagemill-cli", "pagemill-color-preload"),
     ("xtask", "proc-macro2"),
 ];
 

@@ -104,9 +104,9 @@ pub fn run(rounds: usize) -> Result<()> {
         "build",
         "--release",
         "-p",
-        "pagemill-preload",
+        "pagemill-color-preload",
     ]))?;
-    let own = workspace::root().join("target/release/libpagemill_preload.so");
+    let own = workspace::root().join("target/release/libpagemill_color_preload.so");
     let libraries = [None, Some(mimalloc), Some(own)];
     let folder = workspace::root().join("target/bench-preload");
     let mut text = String::from(

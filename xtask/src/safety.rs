@@ -6,6 +6,7 @@ use crate::workspace;
 
 /// Lines of each crate that pointed elsewhere when this rule was made; a crate that is not listed has none.
 const POINTING: &[(&str, usize)] = &[
+    ("pagemill-color-preload", 12),
     ("pagemill-cudart", 456),
     ("pagemill-fabric", 17),
     ("pagemill-linux", 2),
@@ -13,7 +14,6 @@ const POINTING: &[(&str, usize)] = &[
     ("pagemill-pager", 1),
     ("pagemill-pager-cabi", 7),
     ("pagemill-pager-preload", 5),
-    ("pagemill-preload", 12),
     ("pagemill-ptx", 2),
     ("pagemill-zero-preload", 1),
 ];

@@ -10,6 +10,7 @@ use crate::workspace;
 const LINES: &[(&str, usize)] = &[
     ("pagemill-cli", 10121),
     ("pagemill-color", 1986),
+    ("pagemill-color-preload", 547),
     ("pagemill-cudart", 16067),
     ("pagemill-fabric", 9339),
     ("pagemill-gpu", 1702),
@@ -21,7 +22,6 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-pager-preload", 1316),
     ("pagemill-playground", 261),
     ("pagemill-policy", 10278),
-    ("pagemill-preload", 547),
     ("pagemill-ptx", 35606),
     ("pagemill-python", 2330),
     ("pagemill-report", 7320),

@@ -19,7 +19,7 @@ fn pagemill(arguments: &[&str]) -> Command {
 /// Where cargo puts the library: beside this test.
 fn library() -> PathBuf {
     let test = std::env::current_exe().expect("this program");
-    test.with_file_name("libpagemill_preload.so")
+    test.with_file_name("libpagemill_color_preload.so")
 }
 
 fn run(socket: &Path, need: &[&str], program: &[&str]) -> Command {

@@ -1,7 +1,7 @@
 //! Cache colors for programs that run: who has which, and whether this machine's pages have colors at all.
 //!
 //! ```text
-//! color run: program under pagemill-preload ── space of the module
+//! color run: program under pagemill-color-preload ── space of the module
 //!              └─ holder (hold): owns the space, hands it to the program's processes, changes its colors
 //!                    │  socket, one JSON object a message (protocol)
 //!            coordinator (serve): knows the holders, decides by pagemill_policy::coloring

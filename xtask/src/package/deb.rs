@@ -18,7 +18,7 @@ const LIBRARIES: [(&str, &str); 7] = [
     ("pagemill-fabric", "libpagemill_fabric.so"),
     ("pagemill-pager-cabi", "libpagemill_pager_c.so"),
     ("pagemill-pager-preload", "libpagemill_pager_preload.so"),
-    ("pagemill-preload", "libpagemill_preload.so"),
+    ("pagemill-color-preload", "libpagemill_color_preload.so"),
     ("pagemill-zero-preload", "libpagemill_zero_preload.so"),
     ("pagemill-zero-cabi", "libpagemill_zero_c.so"),
 ];

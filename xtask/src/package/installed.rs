@@ -87,7 +87,7 @@ pub fn preloads_its_own(prefix: &Path) -> Result<()> {
         (&["zero", "run"][..], "libpagemill_zero_preload.so"),
         (
             &["color", "run", "--stand-in", "64"],
-            "libpagemill_preload.so",
+            "libpagemill_color_preload.so",
         ),
         (&["mpi"], "libpagemill_fabric.so"),
     ] {

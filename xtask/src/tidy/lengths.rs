@@ -40,7 +40,7 @@ pub const LONGER: &[Longer] = &[
     Longer("crates/pagemill-sim/src/gpu/pages/driver/handler.rs", 709),
     Longer("crates/pagemill-sim/src/gpu/pages/ranges.rs", 711),
     Longer("crates/pagemill-sim/src/gpu/pages/ranges_tests.rs", 664),
-    Longer("crates/pagemill-sim/src/gpu/run.rs", 703),
+    Longer("crates/pagemill-sim/src/gpu/sm/run.rs", 703),
     Longer("crates/pagemill-sim/src/nic/interface.rs", 690),
     Longer("crates/pagemill-sim/src/nic/rank.rs", 712),
     Longer("crates/pagemill-trace/tests/formats.rs", 634),

@@ -17,6 +17,7 @@ use crate::workspace;
 
 /// Crates whose contract includes unsafe code; every other crate forbids it at its root.
 const MAY_BE_UNSAFE: [&str; 13] = [
+    "pagemill-color-preload",
     "pagemill-cudart",
     "pagemill-fabric",
     "pagemill-gpu",
@@ -25,7 +26,6 @@ const MAY_BE_UNSAFE: [&str; 13] = [
     "pagemill-pager-cabi",
     "pagemill-pager-preload",
     "pagemill-playground",
-    "pagemill-preload",
     "pagemill-ptx",
     "pagemill-zero",
     "pagemill-zero-cabi",

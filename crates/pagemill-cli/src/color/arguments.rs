@@ -41,7 +41,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
 
-    /// libpagemill_preload.so [default: beside pagemill, or in ../lib/pagemill]
+    /// libpagemill_color_preload.so [default: beside pagemill, or in ../lib/pagemill]
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
 

@@ -14,7 +14,7 @@ use crate::compare::results;
 use crate::failure::Failure;
 use crate::preload::{find_library, with_library};
 
-const LIBRARY: &str = "libpagemill_preload.so";
+const LIBRARY: &str = "libpagemill_color_preload.so";
 
 /// Replaces this process by the program. Returns only if that fails.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
@@ -36,7 +36,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     );
     let command = Command::new(program);
     let mut command = if held["is_mapped"] == true {
-        let library = find_library(arguments.library.as_deref(), LIBRARY, "pagemill-preload")?;
+        let library = find_library(arguments.library.as_deref(), LIBRARY, "pagemill-color-preload")?;
         let mut command = with_library(command, library);
         command.env(TASK_VARIABLE, text("socket"));
         command

@@ -57,7 +57,7 @@ impl Program {
         let folder = quoted(self.folder.as_os_str());
         let mut script = b"export HOME=/tmp\nstty -F /dev/ttyS2 raw -echo\nmkdir -p ".to_vec();
         script.extend([&folder[..], b"\ncd ", &folder, b"\ncache_count begin\n"].concat());
-        script.extend(b"LD_PRELOAD=/lib/libpagemill_preload.so ");
+        script.extend(b"LD_PRELOAD=/lib/libpagemill_color_preload.so ");
         for word in std::iter::once(self.path.as_os_str())
             .chain(self.arguments.iter().map(OsString::as_os_str))
         {

@@ -12,7 +12,7 @@ use super::sources::{folder, sources};
 use crate::failure::Failure;
 use crate::preload::find_library;
 
-const LIBRARY: &str = "libpagemill_preload.so";
+const LIBRARY: &str = "libpagemill_color_preload.so";
 const PAGE_BYTES: u64 = 4096;
 const TEST: &str = "program";
 
@@ -31,7 +31,7 @@ pub struct Recording {
 pub fn record(arguments: &MrcArguments) -> Result<Recording, Failure> {
     let program = Program::find(&arguments.program)?;
     let suite = suite(arguments)?;
-    let library = find_library(None, LIBRARY, "pagemill-preload")?;
+    let library = find_library(None, LIBRARY, "pagemill-color-preload")?;
     let workshop = Workshop {
         sources: sources()?,
         folder: folder()?,

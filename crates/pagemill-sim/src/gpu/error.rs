@@ -1,7 +1,7 @@
 //! What can go wrong between a host program and its GPU.
 
-use super::occupancy::Occupancy;
 use crate::SpecError;
+use crate::gpu::sm::occupancy::Occupancy;
 use pagemill_ptx::{LaunchError, MemoryError, PtxError, Trap};
 use std::fmt;
 
@@ -148,7 +148,7 @@ pub enum LaunchFailure {
         /// The limit of the whole run.
         limit: u64,
     },
-    /// The flag of [`Gpu::stop_when`](super::Gpu::stop_when) was set.
+    /// The flag of [`Gpu::stop_when`](crate::gpu::Gpu::stop_when) was set.
     Stopped,
     /// More than 18 minutes of simulated time.
     TimeLimit,

@@ -1,7 +1,7 @@
 //! What a run counts.
 
-use super::occupancy::Occupancy;
-use super::pages::MigrationCounts;
+use crate::gpu::pages::MigrationCounts;
+use crate::gpu::sm::occupancy::Occupancy;
 use crate::parts::cache::CacheCounts;
 use crate::parts::dram::DramCounts;
 use crate::parts::link::Traffic;

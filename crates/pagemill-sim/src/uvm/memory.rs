@@ -5,11 +5,11 @@ use pagemill_types::Picos;
 
 use super::paths::Paths;
 use super::piece::Piece;
-use crate::gpu::host_link::HostLink;
+use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::memory::translation::Translations;
 use crate::gpu::pages::driver::{DriverPages, Found, Waiter};
 use crate::gpu::pages::ranges::Ranges;
 use crate::gpu::pages::{Asker, PageRequest, Touch};
-use crate::gpu::translation::Translations;
 
 /// A read that sleeps until its page is there.
 #[derive(Clone, Copy, Debug)]

@@ -17,11 +17,11 @@ use super::paths::Paths;
 use super::report::UvmReport;
 use super::run::Kernel;
 use super::totals::Totals;
-use crate::gpu::host_link::HostLink;
-use crate::gpu::page_events;
+use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::memory::translation::Translations;
 use crate::gpu::pages::driver::DriverPages;
+use crate::gpu::pages::events;
 use crate::gpu::pages::ranges::{Ranges, RangesSpec};
-use crate::gpu::translation::Translations;
 use crate::{Timeline, TimelineEvent, TimelineKind};
 
 /// Threads of a block, as in the published benchmark.
@@ -313,11 +313,11 @@ pub struct Recorded {
 /// A page map of the allocation is recorded from now on.
 fn record_pages(memory: &mut Memory, point: &UvmPoint, bytes: u64) {
     let (page_bytes, place) = match memory.manager {
-        PageManager::Driver(_) => (BLOCK_BYTES, page_events::BATCH),
-        PageManager::Partial(_) => (point.partial.page.bytes(), page_events::SM),
+        PageManager::Driver(_) => (BLOCK_BYTES, events::BATCH),
+        PageManager::Partial(_) => (point.partial.page.bytes(), events::SM),
     };
     let timeline = &mut memory.paths.host_link.timeline;
-    timeline.record_pages(page_bytes, page_events::legend(place));
+    timeline.record_pages(page_bytes, events::legend(place));
     if let Some(pages) = timeline.pages() {
         pages.allocated(point.pattern.name(), 0, bytes);
     }

@@ -18,7 +18,7 @@ use pagemill_policy::residency::{
 use pagemill_types::Picos;
 
 use super::{MigrationCounts, Moves};
-use crate::gpu::host_link::HostLink;
+use crate::gpu::memory::host_link::HostLink;
 use fault_buffer::FaultBuffer;
 pub(crate) use fault_buffer::Waiter;
 pub use handler::HandlerCounts;

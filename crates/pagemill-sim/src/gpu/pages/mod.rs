@@ -4,6 +4,7 @@
 //! what left it has one form, [`Moves`], for TLBs, caches and the host side.
 
 pub(crate) mod driver;
+pub(crate) mod events;
 pub(crate) mod ledger;
 mod moves;
 pub(crate) mod pinned;
@@ -21,12 +22,12 @@ use crate::timeline::{TimelineEvent, TimelineKind};
 pub use moves::MigrationCounts;
 pub(crate) use moves::Moves;
 
-use super::deferred::{Request, Stage};
-use super::host_link::HostLink;
-use super::machine::GpuMachine;
-use super::memory_path::MANAGED_BASE;
-use super::stream::AccessKind;
-use super::{SEGMENT_BYTES, SEGMENT_SHIFT};
+use crate::gpu::machine::GpuMachine;
+use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::memory::path::MANAGED_BASE;
+use crate::gpu::memory::request::{Request, Stage};
+use crate::gpu::stream::AccessKind;
+use crate::gpu::{SEGMENT_BYTES, SEGMENT_SHIFT};
 use driver::{DriverMachine, DriverPages, Found, Waiter};
 use pagemill_policy::migration::Migration;
 use pagemill_policy::residency::{

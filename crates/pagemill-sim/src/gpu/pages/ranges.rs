@@ -12,11 +12,11 @@ mod host;
 mod invariants;
 
 use super::{Asker, MigrationCounts, Moves, PageRequest, Touch};
-use crate::gpu::host_link::HostLink;
 use crate::gpu::machine::{
     AfterFullBuffer, CpuReturn, GpuMachine, MergeScope, TransactionChain, Validity,
 };
-use crate::gpu::page_events;
+use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::pages::events;
 use crate::parts::entry_pool::EntryPool;
 use crate::parts::in_flight::{Flight, InFlight};
 use crate::parts::link::Direction;
@@ -334,7 +334,7 @@ impl Ranges {
         }
         let move_once_more = Move {
             range: first.range,
-            cause: page_events::REPEAT,
+            cause: events::REPEAT,
         };
         let done = self.transfer(at, index, move_once_more, asker, host_link);
         let on_the_way: RangeSet = [first.range].into_iter().collect();
@@ -362,7 +362,7 @@ impl Ranges {
             let range = self.planned[place];
             let needed = Move {
                 range,
-                cause: page_events::FAULT,
+                cause: events::FAULT,
             };
             let done = self.transfer(at, index, needed, asker, host_link);
             self.count_again(done, (index, range), &RangeSet::new(), host_link);
@@ -577,7 +577,7 @@ impl Ranges {
                 .transfer_from(at, landed, Direction::ToCpu, bytes);
             transfer.done
         };
-        let left = (leaving, page_events::EVICTION);
+        let left = (leaving, events::EVICTION);
         self.record_departure(victim, left, (landed, done), host_link);
         self.counts.evictions += 1;
         self.counts.returned_bytes += bytes;
@@ -670,7 +670,7 @@ impl Ranges {
             let transfer = host_link
                 .link
                 .transfer_from(at, landed, Direction::ToCpu, page_moved);
-            let left = (leaving, page_events::HOST_TOUCH);
+            let left = (leaving, events::HOST_TOUCH);
             self.record_departure(index, left, (landed, transfer.done), host_link);
             done = done.max(transfer.done);
         }

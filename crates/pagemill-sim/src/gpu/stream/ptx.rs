@@ -1,7 +1,7 @@
 //! A kernel compiled to PTX as a stream of warp steps.
 
 use crate::gpu::machine::InstructionTimings;
-use crate::gpu::schedule::schedule;
+use crate::gpu::sm::schedule::schedule;
 use crate::gpu::{GridShape, GridStream, Step};
 use pagemill_ptx::{Block, DeviceMemory, InstructionCosts, Kernel, Launch, Output, Trap};
 

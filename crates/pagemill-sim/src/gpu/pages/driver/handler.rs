@@ -11,9 +11,9 @@ use super::fault_buffer::{Fault, FaultBuffer, Waiter};
 use super::host_tables::{populating, use_gpu_memory};
 use super::recording::{self, Moment, page_number};
 use super::spec::{DriverCosts, DriverMachine};
-use crate::gpu::host_link::HostLink;
-use crate::gpu::page_events;
+use crate::gpu::memory::host_link::HostLink;
 use crate::gpu::pages::Moves;
+use crate::gpu::pages::events;
 use crate::gpu::pages::ledger::Ledger;
 use crate::parts::link::Direction;
 use crate::timeline::{Timeline, TimelineEvent, TimelineKind};
@@ -211,7 +211,7 @@ impl FaultHandler {
                     .link
                     .copy(now, Direction::ToGpu, bytes, setup)
                     .done;
-                let needed = (page_events::PREFETCH, &PageMask::EMPTY);
+                let needed = (events::PREFETCH, &PageMask::EMPTY);
                 let when = left.moment(now, arrived);
                 recording::arrived(
                     &mut host_link.timeline,
@@ -283,10 +283,10 @@ impl FaultHandler {
             let timeline = &mut host_link.timeline;
             for left in &effects.evictions {
                 let pages = left.copied.or(&left.dropped);
-                recording::changed(timeline, page_events::HOST_TOUCH, &pages, when);
+                recording::changed(timeline, events::HOST_TOUCH, &pages, when);
             }
             let copies = &effects.duplicated;
-            recording::changed(timeline, page_events::DUPLICATED, copies, when);
+            recording::changed(timeline, events::DUPLICATED, copies, when);
         });
         (now, moved)
     }
@@ -322,7 +322,7 @@ impl FaultHandler {
         let base = self.base;
         self.driver.free_each(bytes.clone(), |block, freed| {
             let when = Departure::to_host(base, block).moment(at, at);
-            recording::changed(&mut host_link.timeline, page_events::FREED, freed, when);
+            recording::changed(&mut host_link.timeline, events::FREED, freed, when);
         });
         self.moves
             .left(self.base + bytes.start..self.base + bytes.end);
@@ -376,7 +376,7 @@ impl FaultHandler {
         self.driver.release_each(now, |block, page| {
             let when = Departure::to_host(base, block).moment(now, now);
             let page = PageMask::range(page..page + 1);
-            recording::changed(&mut host_link.timeline, page_events::UNPINNED, &page, when);
+            recording::changed(&mut host_link.timeline, events::UNPINNED, &page, when);
         });
         let faults = &mut self.batch.faults;
         buffer.fetch(now, self.batch_entries, faults);
@@ -418,7 +418,7 @@ impl FaultHandler {
             self.driver
                 .service_for(block, &faulted, &written, now, &mut self.effects);
             self.note(block, buffer);
-            self.batch.needed = (page_events::FAULT, faulted);
+            self.batch.needed = (events::FAULT, faulted);
             if !self.effects.fetched.is_empty() {
                 self.driver.ahead(block, &mut self.batch.ahead);
             }
@@ -426,7 +426,7 @@ impl FaultHandler {
         } else if let Some(block) = self.take_ahead() {
             host_link.ledger.set_origin(u32::MAX);
             self.driver.service_ahead(block, now, &mut self.effects);
-            self.batch.needed = (page_events::FAULT, PageMask::EMPTY);
+            self.batch.needed = (events::FAULT, PageMask::EMPTY);
             block
         } else {
             self.batch.reports = self.batch.reports.checked_sub(1)?;
@@ -434,7 +434,7 @@ impl FaultHandler {
             host_link.ledger.set_origin(u32::MAX);
             self.driver.service_counter(block, now, &mut self.effects);
             self.counts.counter_migrations += u64::from(!self.effects.fetched.is_empty());
-            self.batch.needed = (page_events::COUNTER, PageMask::EMPTY);
+            self.batch.needed = (events::COUNTER, PageMask::EMPTY);
             block
         };
         self.counts.blocks += 1;
@@ -684,7 +684,7 @@ fn record_departure(
     };
     if evicted.block == left.block {
         let pages = evicted.copied.or(&evicted.dropped);
-        return recording::changed(timeline, page_events::SENT_BACK, &pages, when);
+        return recording::changed(timeline, events::SENT_BACK, &pages, when);
     }
     timeline.record(|| TimelineEvent {
         kind: TimelineKind::Eviction { page },
@@ -692,8 +692,8 @@ fn record_departure(
         end: done,
         bytes: u64::from(evicted.copied.count()) * PAGE_BYTES,
     });
-    recording::changed(timeline, page_events::EVICTION, &evicted.copied, when);
-    recording::changed(timeline, page_events::DROPPED, &evicted.dropped, when);
+    recording::changed(timeline, events::EVICTION, &evicted.copied, when);
+    recording::changed(timeline, events::DROPPED, &evicted.dropped, when);
 }
 
 /// The driver's own time for a block, evictions aside.

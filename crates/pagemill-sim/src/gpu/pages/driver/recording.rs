@@ -5,7 +5,7 @@ use std::ops::Range;
 use pagemill_policy::residency::{BLOCK_BYTES, Effects, PAGE_BYTES, PageMask};
 use pagemill_types::{PageRange, Picos};
 
-use crate::gpu::page_events;
+use crate::gpu::pages::events;
 use crate::timeline::{PageChange, Timeline};
 
 /// Where and when the driver changes a block.
@@ -59,12 +59,12 @@ pub(super) fn decided(timeline: &mut Timeline, effects: &Effects, when: Moment) 
     };
     let in_place = effects.mapped.without(&effects.pinned);
     for (cause, pages, when) in [
-        (page_events::FREED, &effects.discarded, at_once),
-        (page_events::COPY_VOID, &effects.collapsed, at_once),
-        (page_events::PINNED, &effects.pinned, at_once),
-        (page_events::IN_PLACE, &in_place, at_once),
-        (page_events::THROTTLED, &effects.throttled, at_once),
-        (page_events::FIRST_TOUCH, &effects.populated, when),
+        (events::FREED, &effects.discarded, at_once),
+        (events::COPY_VOID, &effects.collapsed, at_once),
+        (events::PINNED, &effects.pinned, at_once),
+        (events::IN_PLACE, &in_place, at_once),
+        (events::THROTTLED, &effects.throttled, at_once),
+        (events::FIRST_TOUCH, &effects.populated, when),
     ] {
         changed(timeline, cause, pages, when);
     }
@@ -84,11 +84,11 @@ pub(super) fn arrived(
     }
     let moved = effects.fetched.without(&effects.populated);
     let (needed, along) = match cause {
-        page_events::FAULT => (moved.and(faulted), moved.without(faulted)),
+        events::FAULT => (moved.and(faulted), moved.without(faulted)),
         _ => (moved, PageMask::EMPTY),
     };
     changed(timeline, cause, &needed, when);
-    changed(timeline, page_events::GROWTH, &along, when);
+    changed(timeline, events::GROWTH, &along, when);
     for stretch in departed
         .map_or(PageMask::EMPTY, |left| moved.and(left))
         .stretches()
@@ -99,5 +99,5 @@ pub(super) fn arrived(
         start: when.done,
         ..when
     };
-    changed(timeline, page_events::DUPLICATED, &effects.kept, there);
+    changed(timeline, events::DUPLICATED, &effects.kept, there);
 }

@@ -13,9 +13,9 @@ use proptest::prelude::*;
 
 use super::{DriverCosts, DriverMachine, DriverPages, FaultOrder, FaultSpec, Found, Waiter};
 use crate::Timeline;
-use crate::gpu::host_link::HostLink;
 use crate::gpu::machine::GpuMachine;
-use crate::gpu::page_events;
+use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::pages::events;
 
 const BASE: u64 = 1 << 40;
 const BLOCKS: u32 = 5;
@@ -194,7 +194,7 @@ fn replayed(map: &Map) -> BTreeMap<u64, (PageMask, PageMask)> {
 fn check(growth: &str, counts: bool, deeds: &[Deed]) -> Result<(), TestCaseError> {
     let bytes = u64::from(BLOCKS * BLOCK_PAGES - 100) * PAGE_BYTES;
     let mut timeline = Timeline::with_limit(0);
-    timeline.record_pages(BLOCK_BYTES, page_events::legend(page_events::BATCH));
+    timeline.record_pages(BLOCK_BYTES, events::legend(events::BATCH));
     let mut host_link = HostLink::new(GpuMachine::gtx480().link, timeline);
     if let Some(recorder) = host_link.timeline.pages() {
         recorder.allocated("data", BASE, bytes);

@@ -4,9 +4,9 @@
 //! there, although bytes of it may be on their way for another request that it does not merge with.
 
 use super::{Asker, Move, PageRequest, Ranges, Touch};
-use crate::gpu::host_link::HostLink;
 use crate::gpu::machine::MergeScope;
-use crate::gpu::page_events;
+use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::pages::events;
 use pagemill_policy::migration::{GpuDecision, PageState};
 use pagemill_types::{PageRange, Picos, RangeSet};
 use std::collections::BTreeMap;
@@ -137,8 +137,8 @@ impl Ranges {
         }
         for &range in &moved {
             let cause = match before.overlaps(range) {
-                false => page_events::FAULT,
-                true => page_events::REPEAT,
+                false => events::FAULT,
+                true => events::REPEAT,
             };
             let done = self.transfer(at, index, Move { range, cause }, asker, host_link);
             self.count_again(done, (index, range), &before, host_link);

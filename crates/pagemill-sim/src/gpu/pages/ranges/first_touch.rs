@@ -1,8 +1,8 @@
 //! Bytes that no side has touched yet: they are in neither memory, and the first touch allocates them where it happens.
 
 use super::{Flight, Ranges};
-use crate::gpu::host_link::HostLink;
-use crate::gpu::page_events;
+use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::pages::events;
 use crate::timeline::PageChange;
 use pagemill_types::{PageRange, Picos, RangeSet};
 use std::collections::BTreeMap;
@@ -140,7 +140,7 @@ impl Ranges {
                 traffic.populated_bytes += range.bytes();
             });
         host_link.timeline.page(PageChange {
-            cause: page_events::FIRST_TOUCH,
+            cause: events::FIRST_TOUCH,
             page: self.first_page + index as u64,
             range,
             start: at,

@@ -1,9 +1,9 @@
 //! What a runtime asks outside of kernels: prefetches, room for other memory, frees.
 
 use super::{Flight, Ranges};
-use crate::gpu::host_link::HostLink;
 use crate::gpu::machine::MergeScope;
-use crate::gpu::page_events;
+use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::pages::events;
 use crate::parts::link::Direction;
 use crate::timeline::{PageChange, TimelineEvent, TimelineKind};
 use pagemill_policy::migration::{GpuDecision, Page, PageState};
@@ -61,7 +61,7 @@ impl Ranges {
                         });
                     all_done = all_done.max(done);
                     host_link.timeline.page(PageChange {
-                        cause: page_events::PREFETCH,
+                        cause: events::PREFETCH,
                         page: self.first_page + index as u64,
                         range,
                         start,
@@ -96,7 +96,7 @@ impl Ranges {
         let page_of = |address: u64| ((address >> self.page_shift) - self.first_page) as usize;
         for index in page_of(address)..=page_of(address + bytes - 1) {
             let leaving = self.leaving(index, host_link);
-            self.record_departure(index, (leaving, page_events::FREED), (at, at), host_link);
+            self.record_departure(index, (leaving, events::FREED), (at, at), host_link);
             self.pages[index] = Page::new();
             self.is_whole[index] = false;
             self.forget_flights(index);

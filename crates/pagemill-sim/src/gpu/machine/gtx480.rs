@@ -1,0 +1,185 @@
+//! The GPU of Zhang et al. 2019.
+
+use crate::gpu::machine::{
+    AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
+    InstructionTimings, InterconnectSpec, Memory, MergeScope, Placement, SmSpec, StallScope,
+    TlbScope, Translation, Validity,
+};
+use crate::parts::cache::CacheSpec;
+use crate::parts::dram::DramSpec;
+use crate::parts::link::LinkSpec;
+use crate::parts::page_walk::WalkerSpec;
+use crate::parts::tlb::TlbSpec;
+use pagemill_policy::residency::LeastRecentlyUsed;
+use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
+
+const fn timing(issue_cycles: u32, latency_cycles: u32) -> InstructionTiming {
+    InstructionTiming {
+        issue_cycles,
+        latency_cycles,
+    }
+}
+
+fn megahertz(count: u64) -> Clock {
+    Clock::new(count * 1_000_000).expect("a positive frequency below 1 THz")
+}
+
+fn gigabytes_per_second(count: u64) -> Bandwidth {
+    Bandwidth::new(count * 1_000_000_000).expect("a positive bandwidth")
+}
+
+impl GpuMachine {
+    /// The GPU of Zhang et al. 2019, table 1: a GTX 480 as GPGPU-Sim 3.x models it, with 384 GB/s of GDDR5.
+    ///
+    /// What the table leaves open is from the CUDA programming guide for compute capability 2.0 (resources,
+    /// throughputs) or an estimate (latencies).
+    pub fn gtx480() -> Self {
+        let link = gigabytes_per_second(16);
+        Self {
+            name: "gtx480".to_owned(),
+            core_clock: megahertz(1400),
+            l2_clock: megahertz(700),
+            page: PageSize::MIB_2,
+            sm: fermi(15),
+            translation: Translation::OneLevel {
+                tlb: tlb(),
+                scope: TlbScope::PerSm,
+                walker: walker(),
+            },
+            l1: l1(),
+            l2: l2(),
+            interconnect: InterconnectSpec {
+                latency_cycles: 30,
+                bytes_per_cycle: 32,
+                sm_bytes_per_cycle: 32,
+            },
+            memory: Memory::Channels {
+                dram: dram(),
+                partition_bytes: 256,
+                partition_hash: true,
+            },
+            link: LinkSpec {
+                to_gpu: link,
+                to_cpu: link,
+                latency: Picos::from_nanos(500),
+                payload_bytes: 0,
+                header_bytes: 0,
+                reads: None,
+            },
+            gmmu: gmmu(),
+            driver: None,
+            patterns: None,
+            memory_bytes: None,
+            reserved_bytes: 0,
+            launch_overhead: Picos::ZERO,
+            placement: Placement::OwnPage,
+            host_reads: HostReads::Nothing,
+            host_copies: HostCopies::Inputs,
+        }
+    }
+}
+
+fn tlb() -> TlbSpec {
+    TlbSpec {
+        entries: 128,
+        ways: 128,
+        ports: 4,
+        hit_latency_cycles: 2,
+        retry_cycles: 0,
+    }
+}
+
+fn walker() -> WalkerSpec {
+    WalkerSpec {
+        concurrent_walks: 32,
+        level_latency_cycles: 100,
+        address_bits: 48,
+        level_bits: 9,
+    }
+}
+
+fn l1() -> CacheSpec {
+    CacheSpec {
+        bytes: 16 << 10,
+        line_bytes: 128,
+        ways: 4,
+        hit_latency_cycles: 60,
+        mshr_entries: 32,
+        hashed_sets: true,
+    }
+}
+
+fn l2() -> CacheSpec {
+    CacheSpec {
+        bytes: 128 << 10,
+        line_bytes: 128,
+        ways: 8,
+        hit_latency_cycles: 40,
+        mshr_entries: 32,
+        hashed_sets: false,
+    }
+}
+
+fn dram() -> DramSpec {
+    DramSpec {
+        clock: megahertz(1024),
+        bandwidth: gigabytes_per_second(384),
+        channels: 12,
+        banks: 16,
+        row_bytes: 2048,
+        column_cycles: 12,
+        activate_cycles: 12,
+        precharge_cycles: 12,
+        row_cycle_cycles: 40,
+    }
+}
+
+fn gmmu() -> GmmuSpec {
+    GmmuSpec {
+        buffer_entries: 128,
+        state_query_cycles: 10,
+        state_update_cycles: 10,
+        fault_overhead: Picos::ZERO,
+        cpu_return: CpuReturn::Valid,
+        merge: MergeScope::Gpu,
+        stall: StallScope::Requester,
+        concurrent_migrations: None,
+        eviction: &LeastRecentlyUsed::ENTRY,
+        transactions: None,
+        validity: Validity::AtRequest,
+        after_full_buffer: AfterFullBuffer::Moves,
+    }
+}
+
+/// `count` SMs of compute capability 2.0.
+fn fermi(count: u32) -> SmSpec {
+    SmSpec {
+        count,
+        compute_capability: 20,
+        schedulers: 2,
+        max_threads: 1536,
+        max_warps: 48,
+        max_blocks: 8,
+        max_threads_per_block: 1024,
+        registers: 32768,
+        register_unit: 64,
+        max_registers_per_thread: 63,
+        shared_bytes: 48 << 10,
+        shared_unit: 128,
+        timings: InstructionTimings {
+            integer: timing(2, 18),
+            integer_multiply: timing(4, 20),
+            float32: timing(2, 18),
+            float64: timing(16, 32),
+            special: timing(16, 40),
+            convert: timing(4, 20),
+            shared: timing(4, 36),
+            constant: timing(2, 18),
+            memory: timing(2, 2),
+            control: timing(2, 18),
+        },
+        segment_cycles: 2,
+        shared_replay_cycles: 2,
+        block_start_cycles: 50,
+    }
+}

@@ -1,0 +1,419 @@
+//! What a simulated GPU is: plain values, checked once.
+
+mod check;
+mod gtx480;
+
+use crate::gpu::memory::translation::TranslationSpec;
+use crate::gpu::pages::driver::DriverMachine;
+use crate::parts::cache::CacheSpec;
+use crate::parts::dram::DramSpec;
+use crate::parts::link::LinkSpec;
+use crate::parts::page_walk::WalkerSpec;
+use crate::parts::tlb::TlbSpec;
+use pagemill_policy::residency::{EvictionEntry, LeastRecentlyUsed};
+use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
+
+/// A GPU, its memory and its link to the CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GpuMachine {
+    /// Name for results.
+    pub name: String,
+    /// Clock of the streaming multiprocessors; cycles of `sm`, `tlb`, `walker`, `l1` and `gmmu` are its.
+    pub core_clock: Clock,
+    /// Clock of the interconnect and of L2; cycles of `interconnect` and `l2` are its.
+    pub l2_clock: Clock,
+    /// Page that the TLBs translate in transfer modes that do not migrate; a migration specification brings its own.
+    pub page: PageSize,
+    /// Streaming multiprocessors.
+    pub sm: SmSpec,
+    /// Address translation.
+    pub translation: Translation,
+    /// First-level cache of each SM.
+    pub l1: CacheSpec,
+    /// Second-level cache slice of each memory partition.
+    pub l2: CacheSpec,
+    /// Between SMs and memory partitions.
+    pub interconnect: InterconnectSpec,
+    /// GPU memory behind the second-level cache.
+    pub memory: Memory,
+    /// CPU-GPU link.
+    pub link: LinkSpec,
+    /// GPU memory management unit: page state and migration.
+    pub gmmu: GmmuSpec,
+    /// The unified-memory driver, if the machine has one.
+    pub driver: Option<DriverMachine>,
+    /// Costs of the built-in access patterns, if the machine runs them.
+    pub patterns: Option<PatternCosts>,
+    /// Capacity of GPU memory; `None` for as much as is asked for.
+    pub memory_bytes: Option<u64>,
+    /// Bytes of it that no program gets.
+    pub reserved_bytes: u64,
+    /// From a launch by the host to the first block on an SM.
+    pub launch_overhead: Picos,
+    /// Where allocations begin.
+    pub placement: Placement,
+    /// What the CPU reads between two launches, whatever the program copies.
+    pub host_reads: HostReads,
+    /// What a programmer who manages transfers copies to the GPU.
+    pub host_copies: HostCopies,
+}
+
+impl GpuMachine {
+    /// GPU memory that programs can have, if it is limited.
+    pub fn program_bytes(&self) -> Option<u64> {
+        let all = self.memory_bytes?;
+        Some(all.saturating_sub(self.reserved_bytes))
+    }
+
+    /// After how long a waiting request repeats its lookup in the TLB; zero if it does not.
+    pub(crate) fn lookup_period(&self) -> Picos {
+        let cycles = match self.translation {
+            Translation::OneLevel { tlb, .. } => tlb.retry_cycles,
+            Translation::TwoLevels(_) => 0,
+        };
+        self.core_clock.cycles(u64::from(cycles))
+    }
+
+    /// SMs that share a first-level TLB.
+    pub(crate) fn sms_per_utlb(&self) -> u32 {
+        match self.translation {
+            Translation::OneLevel { .. } => 1,
+            Translation::TwoLevels(spec) => spec.sms_per_utlb.max(1),
+        }
+    }
+
+    /// First-level TLBs.
+    pub(crate) fn utlbs(&self) -> u32 {
+        self.sm.count.div_ceil(self.sms_per_utlb())
+    }
+}
+
+impl GmmuSpec {
+    /// A unit that costs nothing and is never full.
+    pub fn ideal() -> Self {
+        Self {
+            buffer_entries: 1 << 20,
+            state_query_cycles: 0,
+            state_update_cycles: 0,
+            fault_overhead: Picos::ZERO,
+            cpu_return: CpuReturn::Valid,
+            merge: MergeScope::Gpu,
+            stall: StallScope::Requester,
+            concurrent_migrations: None,
+            eviction: &LeastRecentlyUsed::ENTRY,
+            transactions: None,
+            validity: Validity::AtRequest,
+            after_full_buffer: AfterFullBuffer::Moves,
+        }
+    }
+}
+
+/// How addresses become places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Translation {
+    /// One level of TLBs and a walker that knows the levels of the table.
+    OneLevel {
+        /// A TLB.
+        tlb: TlbSpec,
+        /// Who owns one.
+        scope: TlbScope,
+        /// Page-table walker, shared by all SMs.
+        walker: WalkerSpec,
+    },
+    /// TLBs of neighboring SMs, a second level for all, and walks of a fixed time.
+    TwoLevels(TranslationSpec),
+}
+
+/// GPU memory, in one of two depths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// DRAM channels with banks and rows; each is a memory partition with a slice of the second-level cache.
+    Channels {
+        /// The channels.
+        dram: DramSpec,
+        /// Consecutive bytes that lie in the same memory partition, a power of two.
+        partition_bytes: u32,
+        /// Whether consecutive stripes over the partitions are rotated by a hash, so that strides spread over all of them.
+        partition_hash: bool,
+    },
+    /// What reads achieve.
+    Rate {
+        /// Bytes a second, of all slices together.
+        bandwidth: Bandwidth,
+        /// From a read to its data, translated and unloaded.
+        latency: Picos,
+        /// Memory partitions, each with a slice of the second-level cache.
+        slices: u32,
+        /// How writes share the bus with reads; `None` for as if they were reads.
+        writes: Option<WriteBursts>,
+    },
+}
+
+/// How the controller of a memory partition writes: it gathers lines, and the bus turns round for them and back again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteBursts {
+    /// Lines that are written together.
+    pub lines: u32,
+    /// For how long the bus moves nothing, turning from reads to writes and back.
+    pub turn_round: Picos,
+}
+
+impl Memory {
+    /// Memory partitions.
+    pub fn partitions(&self) -> u32 {
+        match self {
+            Self::Channels { dram, .. } => dram.channels,
+            Self::Rate { slices, .. } => *slices,
+        }
+    }
+
+    pub(crate) fn bandwidth_key(&self) -> &'static str {
+        match self {
+            Self::Channels { .. } => "dram.bandwidth",
+            Self::Rate { .. } => "memory.bandwidth",
+        }
+    }
+
+    /// Bytes a second.
+    pub fn bandwidth(&self) -> Bandwidth {
+        match self {
+            Self::Channels { dram, .. } => dram.bandwidth,
+            Self::Rate { bandwidth, .. } => *bandwidth,
+        }
+    }
+}
+
+/// What the built-in access patterns cost beside their memory accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PatternCosts {
+    /// From the data of an iteration to the reads of the next one.
+    pub iteration: Picos,
+    /// Reads that a warp without a barrier has outstanding: the compiler's unrolling. At most 4.
+    pub unrolled_reads: u32,
+}
+
+/// Where allocations begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// Each on a page of its own.
+    #[default]
+    OwnPage,
+    /// Each where the one before ends, rounded up to 256 bytes: small ones share a page.
+    Packed,
+}
+
+/// What the CPU reads between two launches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HostReads {
+    /// What the program copies, and nothing else.
+    #[default]
+    Nothing,
+    /// All buffers.
+    Everything,
+}
+
+/// What a programmer who manages transfers copies to the GPU before the first launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HostCopies {
+    /// The program's inputs.
+    #[default]
+    Inputs,
+    /// All buffers, outputs too.
+    Everything,
+}
+
+/// Who owns a TLB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlbScope {
+    /// One TLB in each SM.
+    PerSm,
+    /// One TLB that all SMs share.
+    Shared,
+}
+
+/// Cost of one class of instruction for a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstructionTiming {
+    /// Core cycles that the warp scheduler is occupied.
+    pub issue_cycles: u32,
+    /// Core cycles from issue until a dependent instruction can issue.
+    pub latency_cycles: u32,
+}
+
+/// Costs of all classes whose latency does not depend on the memory path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstructionTimings {
+    /// Integer and logic, moves, predicates.
+    pub integer: InstructionTiming,
+    /// Integer multiply, multiply-add, divide.
+    pub integer_multiply: InstructionTiming,
+    /// Single and half precision.
+    pub float32: InstructionTiming,
+    /// Double precision.
+    pub float64: InstructionTiming,
+    /// Reciprocal, square root, sine, exponential ...
+    pub special: InstructionTiming,
+    /// Conversions.
+    pub convert: InstructionTiming,
+    /// Shared memory without bank conflicts, shuffles.
+    pub shared: InstructionTiming,
+    /// Constant and parameter memory, assumed to hit its cache.
+    pub constant: InstructionTiming,
+    /// Issue of a global or local memory instruction; its latency is the memory path's.
+    pub memory: InstructionTiming,
+    /// Branches, barriers, exit.
+    pub control: InstructionTiming,
+}
+
+/// A streaming multiprocessor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmSpec {
+    /// How many the GPU has.
+    pub count: u32,
+    /// Compute capability times ten: 75 for 7.5.
+    pub compute_capability: u32,
+    /// Warp schedulers of an SM; a warp belongs to one of them.
+    pub schedulers: u32,
+    /// Resident threads.
+    pub max_threads: u32,
+    /// Resident warps.
+    pub max_warps: u32,
+    /// Resident blocks.
+    pub max_blocks: u32,
+    /// Threads of one block.
+    pub max_threads_per_block: u32,
+    /// 32-bit registers.
+    pub registers: u32,
+    /// Registers are given to a warp in multiples of this.
+    pub register_unit: u32,
+    /// Registers a thread can have; what a kernel needs beyond would spill and is not counted.
+    pub max_registers_per_thread: u32,
+    /// Bytes of shared memory.
+    pub shared_bytes: u32,
+    /// Shared memory is given to a block in multiples of this many bytes.
+    pub shared_unit: u32,
+    /// Instruction costs.
+    pub timings: InstructionTimings,
+    /// Cycles the load-store unit needs for each 128-byte segment of a memory instruction.
+    pub segment_cycles: u32,
+    /// Cycles for each further pass of a shared-memory access with bank conflicts.
+    pub shared_replay_cycles: u32,
+    /// Cycles from the end of a block to the start of the one that takes its place.
+    pub block_start_cycles: u32,
+}
+
+/// The network between SMs and memory partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InterconnectSpec {
+    /// Cycles of one crossing without load.
+    pub latency_cycles: u32,
+    /// Bytes a cycle of each partition's port, and of what each SM sends.
+    pub bytes_per_cycle: u32,
+    /// Bytes a cycle that come back to each SM.
+    pub sm_bytes_per_cycle: u32,
+}
+
+/// How much of a page a CPU request brings back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CpuReturn {
+    /// The whole page, as Zhang et al. 2019, section 3.2 has it.
+    #[default]
+    WholePage,
+    /// Only what is valid on the GPU.
+    Valid,
+}
+
+/// Which requests for bytes on their way to the GPU wait for that migration instead of starting one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MergeScope {
+    /// Requests of the whole GPU: bytes move once.
+    #[default]
+    Gpu,
+    /// Requests of the same memory partition: each partition that asks before the bytes are there moves them for itself.
+    Partition,
+    /// Requests of the same SM: each SM that asks before the bytes are there moves them for itself.
+    Sm,
+    /// None: every request that comes before the bytes are there moves them once more.
+    Nothing,
+}
+
+/// Who stands still while a request waits for bytes on their way to the GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StallScope {
+    /// The warp that needs the bytes; all others go on, also those that miss meanwhile.
+    #[default]
+    Requester,
+    /// All warps of its SM. Requests that left the SM before go on.
+    Sm,
+    /// All warps of the GPU.
+    Gpu,
+}
+
+/// The GPU's memory management unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GmmuSpec {
+    /// Migration-buffer entries of each memory partition.
+    pub buffer_entries: u32,
+    /// Core cycles to look up the state and ranges of a page that is not wholly on the GPU.
+    pub state_query_cycles: u32,
+    /// Core cycles to change the state and ranges of a page when a migration ends.
+    pub state_update_cycles: u32,
+    /// Added before each migration's transfer: the handling of a fault by the host. Zero for migration by hardware.
+    pub fault_overhead: Picos,
+    /// What a CPU request brings back.
+    pub cpu_return: CpuReturn,
+    /// Which requests share a migration under way. What is moved once more takes a buffer entry and the link like the first.
+    pub merge: MergeScope,
+    /// Who stands still while a request waits for bytes on their way.
+    pub stall: StallScope,
+    /// Migrations to the GPU under way at a time, from their buffer entry to their arrival; `None` for as many as the
+    /// buffers hold.
+    pub concurrent_migrations: Option<u32>,
+    /// Which page leaves when GPU memory is full.
+    pub eviction: &'static EvictionEntry,
+    /// How the bytes of a migration to the GPU go over the link; `None` for in one burst.
+    pub transactions: Option<TransactionChain>,
+    /// When a migration changes the valid ranges of its page.
+    pub validity: Validity,
+    /// What a request does that waited for an entry of a full buffer.
+    pub after_full_buffer: AfterFullBuffer,
+}
+
+/// What a request does that found its migration buffer full, once an entry is free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AfterFullBuffer {
+    /// It moves what it found missing when it arrived.
+    #[default]
+    Moves,
+    /// It looks its page up again: what arrived meanwhile does not move for it, and another request may have the entry.
+    LooksUpAgain,
+}
+
+/// When a migration changes the valid ranges of its page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Validity {
+    /// When it is decided: later requests see what is on its way, and ask for nothing of it.
+    #[default]
+    AtRequest,
+    /// When it ends: requests until then plan by what has arrived.
+    AtArrival,
+}
+
+/// A migration as a chain of transactions: a new one starts when an earlier one has been answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionChain {
+    /// Bytes of one transaction.
+    pub bytes: u32,
+    /// From the start of a transaction to its answer.
+    pub round_trip: Picos,
+    /// Transactions of one migration under way at a time.
+    pub in_flight: u32,
+}
+
+impl TransactionChain {
+    /// The least time in which `bytes` move.
+    pub fn time_for(&self, bytes: u64) -> Picos {
+        let at_a_time = u64::from(self.bytes) * u64::from(self.in_flight);
+        Picos(self.round_trip.0.saturating_mul(bytes.div_ceil(at_a_time)))
+    }
+}

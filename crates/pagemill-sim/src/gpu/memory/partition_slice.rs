@@ -1,0 +1,207 @@
+//! One memory partition: its port to the interconnect, its slice of L2, its DRAM channel.
+
+use crate::gpu::SEGMENT_SHIFT;
+use crate::gpu::machine::{GpuMachine, Memory, WriteBursts};
+use crate::parts::cache::{Cache, CacheCounts, Lookup};
+use crate::parts::dram::{DramChannel, DramCounts};
+use crate::parts::ports::Port;
+use crate::parts::throughput::Throughput;
+use pagemill_types::Picos;
+
+/// What is behind the cache.
+#[derive(Debug)]
+enum Backing {
+    Channel(DramChannel),
+    Rate(Rate),
+}
+
+/// Memory with a rate and a latency.
+#[derive(Debug)]
+struct Rate {
+    wire: Throughput,
+    latency: Picos,
+    line_bytes: u32,
+    counts: DramCounts,
+    writes: Option<WriteBursts>,
+    /// Lines gathered for the next burst of writes.
+    gathered: u32,
+}
+
+impl Rate {
+    #[inline]
+    fn read(&mut self, at: Picos) -> Picos {
+        let bytes = u64::from(self.line_bytes);
+        self.counts.bytes += bytes;
+        self.wire.book(at, bytes) + self.latency
+    }
+
+    /// No request waits for a write, but reads wait for the bus while it writes.
+    fn write(&mut self, at: Picos) {
+        let Some(burst) = self.writes else {
+            self.read(at);
+            return;
+        };
+        let bytes = u64::from(self.line_bytes);
+        self.counts.bytes += bytes;
+        self.gathered += 1;
+        if self.gathered == burst.lines {
+            self.gathered = 0;
+            self.wire.pause(at, burst.turn_round);
+            self.wire.book(at, bytes * u64::from(burst.lines));
+        }
+    }
+}
+
+impl Backing {
+    fn new(machine: &GpuMachine) -> Self {
+        let line_bytes = machine.l2.line_bytes;
+        match &machine.memory {
+            Memory::Channels { dram, .. } => Self::Channel(DramChannel::new(dram, line_bytes)),
+            Memory::Rate {
+                bandwidth,
+                latency,
+                slices,
+                writes,
+            } => {
+                // The latency of a whole read; two crossings and the look-up in the cache are counted where they happen.
+                let before = 2 * u64::from(machine.interconnect.latency_cycles)
+                    + u64::from(machine.l2.hit_latency_cycles);
+                Self::Rate(Rate {
+                    wire: Throughput::per_second(bandwidth.bytes_per_second() / u64::from(*slices)),
+                    latency: latency.saturating_since(machine.l2_clock.cycles(before)),
+                    line_bytes,
+                    counts: DramCounts::default(),
+                    writes: *writes,
+                    gathered: 0,
+                })
+            }
+        }
+    }
+
+    #[inline]
+    fn read(&mut self, at: Picos, address: u64) -> Picos {
+        match self {
+            Self::Channel(dram) => dram.access(at, address),
+            Self::Rate(rate) => rate.read(at),
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, at: Picos, address: u64) {
+        match self {
+            Self::Channel(dram) => {
+                dram.access(at, address);
+            }
+            Self::Rate(rate) => rate.write(at),
+        }
+    }
+
+    fn counts(&self) -> DramCounts {
+        match self {
+            Self::Channel(dram) => dram.counts(),
+            Self::Rate(rate) => rate.counts,
+        }
+    }
+}
+
+/// A memory partition, asked in the order requests arrive at it.
+#[derive(Debug)]
+pub(crate) struct PartitionSlice {
+    port: Port,
+    cache: Cache,
+    memory: Backing,
+    line_busy: Picos,
+    cycle: Picos,
+    hit_latency: Picos,
+}
+
+impl PartitionSlice {
+    pub(crate) fn new(machine: &GpuMachine) -> Self {
+        let clock = machine.l2_clock;
+        let line_cycles = machine
+            .l2
+            .line_bytes
+            .div_ceil(machine.interconnect.bytes_per_cycle);
+        Self {
+            port: Port::default(),
+            cache: Cache::new(&machine.l2),
+            memory: Backing::new(machine),
+            line_busy: clock.cycles(u64::from(line_cycles)),
+            cycle: clock.cycles(1),
+            hit_latency: clock.cycles(u64::from(machine.l2.hit_latency_cycles)),
+        }
+    }
+
+    /// Reads a line; returns when its data leaves.
+    #[inline]
+    pub(crate) fn load(&mut self, at: Picos, line: u64) -> Picos {
+        let start = self.port.book(at, self.line_busy);
+        self.load_from(start, line)
+    }
+
+    /// Changes `lanes` words of a line in place, one a cycle; returns when the old data leaves.
+    pub(crate) fn atomic(&mut self, at: Picos, line: u64, lanes: u32) -> Picos {
+        let changing = Picos(self.cycle.0 * u64::from(lanes));
+        let start = self.port.book(at, self.line_busy.max(changing));
+        let data = self.load_from(start, line);
+        self.cache.mark_dirty(line);
+        data + changing
+    }
+
+    /// Writes a line or part of it; returns when the slice has taken it.
+    #[inline]
+    pub(crate) fn store(&mut self, at: Picos, line: u64) -> Picos {
+        let mut start = self.port.book(at, self.line_busy);
+        loop {
+            match self.cache.store_back(start, line) {
+                Ok(writeback) => {
+                    let done = start + self.hit_latency;
+                    self.write_back(done, writeback);
+                    return done;
+                }
+                Err(free_at) => start = self.stall(free_at),
+            }
+        }
+    }
+
+    #[inline]
+    fn load_from(&mut self, mut start: Picos, line: u64) -> Picos {
+        loop {
+            match self.cache.load(start, line) {
+                Lookup::Hit(data_at) => return data_at.max(start + self.hit_latency),
+                Lookup::Miss(miss) => {
+                    let missed = start + self.hit_latency;
+                    let data_at = self.memory.read(missed, line << SEGMENT_SHIFT);
+                    self.cache.fill(miss, data_at);
+                    self.write_back(missed, miss.writeback);
+                    return data_at;
+                }
+                Lookup::Blocked(free_at) => start = self.stall(free_at),
+            }
+        }
+    }
+
+    /// The slice works in order: a request that cannot go on holds up those behind it.
+    fn stall(&mut self, free_at: Picos) -> Picos {
+        self.port.stall_until(free_at + self.line_busy);
+        free_at
+    }
+
+    #[inline]
+    fn write_back(&mut self, at: Picos, line: Option<u64>) {
+        if let Some(line) = line {
+            self.memory.write(at, line << SEGMENT_SHIFT);
+        }
+    }
+
+    pub(crate) fn cache_mut(&mut self) -> &mut Cache {
+        &mut self.cache
+    }
+
+    pub(crate) fn counts(&self) -> (CacheCounts, DramCounts) {
+        (self.cache.counts(), self.memory.counts())
+    }
+}
+
+#[cfg(test)]
+mod tests;

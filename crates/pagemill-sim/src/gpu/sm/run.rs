@@ -1,0 +1,703 @@
+//! The loop that runs a launch: the earliest warp makes its next move, until all blocks have ended.
+
+use crate::gpu::machine::{GpuMachine, SmSpec};
+use crate::gpu::memory::path::{MemoryPath, Progress};
+use crate::gpu::memory::request::{DeferredQueue, Request, Stage};
+use crate::gpu::sm::barrier_arrivals::BarrierArrivals;
+use crate::gpu::sm::clusters::{BARRIER_CYCLES, ClusterSlots, REMOTE_SHARED_CYCLES};
+use crate::gpu::sm::occupancy::{Occupancy, occupancy};
+use crate::gpu::sm::waits::Waits;
+use crate::gpu::sm::warp::{Phase, Warp};
+use crate::gpu::stats::ExecutionStats;
+use crate::gpu::stream::{AccessKind, GridShape, GridStream, Step, StepEnd};
+use crate::parts::event_heap::EventHeap;
+use crate::parts::ports::Port;
+use pagemill_types::{Clock, Picos};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Thread instructions between two looks at the stop flag.
+const STOP_INTERVAL: u64 = 1 << 18;
+
+/// Why a launch did not come to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError<E> {
+    /// Not even one block fits into an SM.
+    DoesNotFit(Occupancy),
+    /// The program failed.
+    Stream(E),
+    /// More thread instructions than allowed.
+    InstructionLimit,
+    /// The stop flag was set.
+    Stopped,
+    /// More simulated time than a launch can have.
+    TimeLimit,
+    /// Blocks are left whose warps all wait for each other.
+    Deadlock {
+        /// The first such block.
+        block: u64,
+    },
+}
+
+/// What a launch did.
+#[derive(Clone, Debug)]
+pub(crate) struct RunOutcome {
+    pub(crate) end: Picos,
+    pub(crate) execution: ExecutionStats,
+    pub(crate) occupancy: Occupancy,
+    /// For how long warps stood still for each instruction; empty where lines are not known.
+    pub(crate) waits: Vec<Picos>,
+}
+
+/// The SMs: who is resident, who has which port.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    spec: SmSpec,
+    clock: Clock,
+    segment_time: Picos,
+    block_start: Picos,
+    heap: EventHeap,
+    deferred: DeferredQueue,
+    warps: Vec<Warp>,
+    homes: Vec<Home>,
+    schedulers: Vec<Port>,
+    load_store: Vec<LoadStore>,
+    blocks: Vec<BlockSlot>,
+    clusters: ClusterSlots,
+    cluster_blocks: u32,
+    cluster_crossing: Picos,
+    arrivals: BarrierArrivals,
+    warps_per_block: u32,
+    next_block: u64,
+    shape_blocks: u64,
+    step: Step,
+    /// Reused.
+    awake: Vec<Request>,
+    execution: ExecutionStats,
+    instruction_limit: u64,
+    /// Thread instructions at which the limit and `stop` are looked at next.
+    check_at: u64,
+    stop: Option<Arc<AtomicBool>>,
+    /// The last time anything asked for is done.
+    last_done: Picos,
+    waits: Waits,
+    /// Whether accesses may go over a link that reads by sectors.
+    by_sectors: bool,
+}
+
+/// Where a resident warp lives.
+#[derive(Clone, Copy, Debug)]
+struct Home {
+    sm: u32,
+    slot: u32,
+    warp: u32,
+    scheduler: u32,
+}
+
+/// The load-store unit of an SM: one warp's memory instruction at a time, in the order they come.
+#[derive(Clone, Debug, Default)]
+struct LoadStore {
+    free_at: Picos,
+    /// A warp has it or will have it when it is free.
+    reserved: bool,
+    waiting: VecDeque<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct BlockSlot {
+    block: u64,
+    live_warps: u32,
+    end: Picos,
+}
+
+impl Engine {
+    pub(crate) fn new(machine: &GpuMachine) -> Self {
+        let spec = machine.sm;
+        let cycles = |count: u32| machine.core_clock.cycles(u64::from(count));
+        Self {
+            spec,
+            clock: machine.core_clock,
+            segment_time: cycles(spec.segment_cycles),
+            block_start: cycles(spec.block_start_cycles),
+            heap: EventHeap::default(),
+            deferred: DeferredQueue::default(),
+            warps: Vec::new(),
+            homes: Vec::new(),
+            schedulers: Vec::new(),
+            load_store: Vec::new(),
+            blocks: Vec::new(),
+            clusters: ClusterSlots::default(),
+            cluster_blocks: 1,
+            cluster_crossing: machine.core_clock.cycles(BARRIER_CYCLES),
+            arrivals: BarrierArrivals::default(),
+            warps_per_block: 0,
+            next_block: 0,
+            shape_blocks: 0,
+            step: Step::default(),
+            awake: Vec::new(),
+            execution: ExecutionStats::default(),
+            instruction_limit: u64::MAX,
+            check_at: u64::MAX,
+            stop: None,
+            last_done: Picos::ZERO,
+            waits: Waits::default(),
+            by_sectors: false,
+        }
+    }
+
+    /// Launches end soon after `stop` was set.
+    pub(crate) fn stop_when(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = Some(stop);
+    }
+
+    /// Blocks of a grid of `shape` that all SMs together hold at once.
+    pub(crate) fn resident_blocks(&self, shape: &GridShape) -> u64 {
+        let per_sm = occupancy(&self.spec, shape).blocks_per_sm;
+        u64::from(per_sm) * u64::from(self.spec.count)
+    }
+
+    /// Runs a whole grid from `at` on; at most `instruction_limit` thread instructions.
+    pub(crate) fn run<S: GridStream>(
+        &mut self,
+        at: Picos,
+        stream: &mut S,
+        path: &mut MemoryPath,
+        instruction_limit: u64,
+    ) -> Result<RunOutcome, RunError<S::Error>> {
+        let shape = stream.shape();
+        let occupancy = occupancy(&self.spec, &shape);
+        if occupancy.blocks_per_sm == 0 {
+            return Err(RunError::DoesNotFit(occupancy));
+        }
+        path.start_kernel();
+        self.by_sectors = path.reads_sectors();
+        self.lay_out(at, &shape, occupancy, instruction_limit);
+        if shape.blocks > 0 && self.clusters.groups() == 0 {
+            return Err(RunError::DoesNotFit(occupancy));
+        }
+        self.waits = Waits::new(stream.instructions(), self.warps.len());
+        stream.prepare(self.blocks.len() as u32);
+        self.fill_slots(at, stream);
+        while let Some((now, warp)) = self.next_event(path, stream) {
+            let resumes = path.stall.resumes(self.homes[warp as usize].sm, now);
+            if resumes > now {
+                self.heap.replace_top(resumes, warp);
+                continue;
+            }
+            match self.warps[warp as usize].phase {
+                Phase::Run => self.step(now, warp, stream)?,
+                Phase::Access => self.access(now, warp, path),
+                _ => self.issue(now, warp, path),
+            }
+        }
+        if self.heap.overflowed() {
+            return Err(RunError::TimeLimit);
+        }
+        if let Some(stuck) = self.blocks.iter().find(|slot| slot.live_warps > 0) {
+            return Err(RunError::Deadlock { block: stuck.block });
+        }
+        Ok(RunOutcome {
+            end: self.last_done,
+            execution: self.execution,
+            occupancy,
+            waits: std::mem::take(&mut self.waits).of_instruction,
+        })
+    }
+
+    /// Lays out warps and ports for a grid of `shape`.
+    fn lay_out(
+        &mut self,
+        at: Picos,
+        shape: &GridShape,
+        occupancy: Occupancy,
+        instruction_limit: u64,
+    ) {
+        let sms = u64::from(self.spec.count);
+        let per_sm = u64::from(occupancy.blocks_per_sm).min(shape.blocks.div_ceil(sms)) as u32;
+        let slots = per_sm * self.spec.count;
+        self.heap.restart(at);
+        self.deferred.clear();
+        self.warps_per_block = shape.warps_per_block;
+        self.homes.clear();
+        for slot in 0..slots {
+            let sm = slot / per_sm.max(1);
+            let first_in_sm = (slot % per_sm.max(1)) * shape.warps_per_block;
+            self.homes.extend((0..shape.warps_per_block).map(|warp| {
+                let scheduler =
+                    sm * self.spec.schedulers + (first_in_sm + warp) % self.spec.schedulers;
+                Home {
+                    sm,
+                    slot,
+                    warp,
+                    scheduler,
+                }
+            }));
+        }
+        self.warps.clear();
+        self.warps.resize(self.homes.len(), Warp::default());
+        self.schedulers = vec![Port::default(); (self.spec.count * self.spec.schedulers) as usize];
+        self.load_store = vec![LoadStore::default(); self.spec.count as usize];
+        self.blocks = vec![BlockSlot::default(); slots as usize];
+        self.arrivals.restart(slots as usize);
+        self.cluster_blocks = shape.cluster_blocks.max(1);
+        self.clusters = ClusterSlots::new(self.cluster_blocks, per_sm, self.spec.count);
+        self.next_block = 0;
+        self.shape_blocks = shape.blocks;
+        self.execution = ExecutionStats::default();
+        self.instruction_limit = instruction_limit;
+        self.check_at = self.next_check();
+        self.last_done = at;
+    }
+
+    /// The first blocks, dealt to the SMs in turn.
+    fn fill_slots<S: GridStream>(&mut self, at: Picos, stream: &mut S) {
+        for group in 0..self.clusters.groups() {
+            self.start_cluster(at, group, stream);
+        }
+    }
+
+    /// The blocks of the next cluster, all at once.
+    fn start_cluster<S: GridStream>(&mut self, at: Picos, group: u32, stream: &mut S) {
+        if self.next_block == self.shape_blocks {
+            return;
+        }
+        let blocks = self.cluster_blocks;
+        let cluster = self.next_block / u64::from(blocks);
+        self.next_block += u64::from(blocks);
+        self.clusters.start(group, at);
+        for rank in 0..blocks {
+            let block = match blocks {
+                1 => cluster,
+                _ => stream.block_of_cluster(cluster, rank),
+            };
+            self.start_block(at, self.clusters.slot(group, rank), block, stream);
+        }
+    }
+
+    fn start_block<S: GridStream>(&mut self, at: Picos, slot: u32, block: u64, stream: &mut S) {
+        self.execution.blocks += 1;
+        stream.start_block(slot, block);
+        self.arrivals.clear(slot);
+        self.blocks[slot as usize] = BlockSlot {
+            block,
+            live_warps: self.warps_per_block,
+            end: at,
+        };
+        let first = slot * self.warps_per_block;
+        for warp in first..first + self.warps_per_block {
+            self.warps[warp as usize].phase = Phase::Run;
+            self.heap.push(at, warp);
+        }
+    }
+
+    /// The earliest warp event, after every waiting request that goes on before or at the same time.
+    #[inline]
+    fn next_event<S: GridStream>(
+        &mut self,
+        path: &mut MemoryPath,
+        stream: &mut S,
+    ) -> Option<(Picos, u32)> {
+        loop {
+            let top = self.heap.top();
+            let warp_at = top.map_or(Picos(u64::MAX), |(at, _)| at);
+            if self.heap.overflowed() {
+                return None;
+            }
+            let due = path.due();
+            let deferred_at = self.deferred.next_at();
+            if due < deferred_at && due <= warp_at {
+                self.advance_pages(due, path);
+                continue;
+            }
+            if deferred_at > warp_at || (top.is_none() && self.deferred.is_empty()) {
+                self.heap.enter_top();
+                return top;
+            }
+            if let Some((at, request)) = self.deferred.pop() {
+                self.resume(at, request, path, stream);
+            }
+        }
+    }
+
+    /// The page manager goes on by itself; the requests that it hands back are repeated.
+    #[cold]
+    fn advance_pages(&mut self, now: Picos, path: &mut MemoryPath) {
+        let mut awake = std::mem::take(&mut self.awake);
+        path.advance(now, &mut awake);
+        for request in awake.drain(..) {
+            self.deferred.push(now, request);
+        }
+        self.awake = awake;
+    }
+
+    /// A warp makes its next step: its scheduler is booked, and what the step ended at says what comes next.
+    #[inline]
+    fn step<S: GridStream>(
+        &mut self,
+        now: Picos,
+        warp: u32,
+        stream: &mut S,
+    ) -> Result<(), RunError<S::Error>> {
+        let home = self.homes[warp as usize];
+        stream
+            .advance(home.slot, home.warp, &mut self.step)
+            .map_err(RunError::Stream)?;
+        let totals = &self.step.totals;
+        self.execution.warp_instructions += totals.instructions;
+        self.execution.thread_instructions += totals.thread_instructions;
+        let replays = totals.shared_replays * u64::from(self.spec.shared_replay_cycles);
+        let issue = self.clock.cycles(totals.issue_cycles + replays);
+        let remote = totals.remote_shared_accesses * REMOTE_SHARED_CYCLES;
+        let latency = self.clock.cycles(totals.latency_cycles + replays + remote);
+        if self.execution.thread_instructions > self.check_at {
+            self.check()?;
+        }
+        let start = self.schedulers[home.scheduler as usize].book(now, issue);
+        let end = start + issue.max(latency);
+        self.end_step(end, warp, home.slot, stream);
+        Ok(())
+    }
+
+    fn next_check(&self) -> u64 {
+        match &self.stop {
+            None => self.instruction_limit,
+            Some(_) => {
+                let next = self
+                    .execution
+                    .thread_instructions
+                    .saturating_add(STOP_INTERVAL);
+                next.min(self.instruction_limit)
+            }
+        }
+    }
+
+    /// Whether the launch may go on.
+    #[cold]
+    fn check<E>(&mut self) -> Result<(), RunError<E>> {
+        if self.execution.thread_instructions > self.instruction_limit {
+            return Err(RunError::InstructionLimit);
+        }
+        let is_stopped = |stop: &Arc<AtomicBool>| stop.load(Ordering::Relaxed);
+        if self.stop.as_ref().is_some_and(is_stopped) {
+            return Err(RunError::Stopped);
+        }
+        self.check_at = self.next_check();
+        Ok(())
+    }
+
+    /// What a warp's step ended at says when, and for what, the warp is due again.
+    #[inline]
+    fn end_step<S: GridStream>(&mut self, end: Picos, warp: u32, slot: u32, stream: &mut S) {
+        let state = &mut self.warps[warp as usize];
+        match self.step.end {
+            StepEnd::Memory => {
+                state.access.set(&self.step.access, self.by_sectors);
+                self.execution.memory_instructions += 1;
+                self.execution.segments += state.access.segments.as_slice().len() as u64;
+                state.phase = Phase::Access;
+                self.heap.replace_top(end, warp);
+            }
+            StepEnd::Budget => self.heap.replace_top(end, warp),
+            StepEnd::Wait { slots } => match state.ready_at(slots) {
+                Some(ready) => {
+                    if ready > end && self.waits.are_counted() {
+                        self.waits.add_slot(warp, state.last_of(slots), ready - end);
+                    }
+                    self.heap.replace_top(end.max(ready), warp);
+                }
+                None => {
+                    state.arrived = end;
+                    state.phase = Phase::WaitSlots(slots);
+                    self.heap.pop();
+                }
+            },
+            StepEnd::Copies { slots, phase } => match state.ready_at(slots) {
+                Some(ready) => {
+                    let home = self.block_of(slot, phase.rank);
+                    self.arrivals.note(home, phase, ready);
+                    self.heap.replace_top(end, warp);
+                }
+                // Until it is known when they arrive, the warp waits.
+                None => {
+                    state.arrived = end;
+                    state.phase = Phase::WaitSlots(slots);
+                    self.heap.pop();
+                }
+            },
+            StepEnd::Phase(phase) => {
+                let ready = self
+                    .arrivals
+                    .ready_at(self.block_of(slot, phase.rank), phase);
+                self.heap.replace_top(end.max(ready), warp);
+            }
+            StepEnd::Barrier {
+                released: false, ..
+            } => {
+                state.arrived = end;
+                state.phase = Phase::Barrier;
+                self.heap.pop();
+            }
+            StepEnd::Barrier { released: true, .. } => {
+                let at = self.release(slot, end);
+                self.heap.replace_top(at, warp);
+                self.wake_released(slot, at);
+            }
+            StepEnd::ClusterBarrier { arrives, goes_on } => {
+                self.at_cluster_barrier(end, warp, slot, (arrives, goes_on))
+            }
+            StepEnd::Exit => self.exit(end, warp, slot, stream),
+        }
+    }
+
+    /// Where the block of `rank` in the cluster of the block in `slot` is.
+    fn block_of(&self, slot: u32, rank: Option<u32>) -> u32 {
+        match rank {
+            None => slot,
+            Some(rank) => self.clusters.slot(self.clusters.group_of(slot), rank),
+        }
+    }
+
+    /// A warp arrives at the barrier of its cluster, or leaves it as soon as it is open.
+    fn at_cluster_barrier(
+        &mut self,
+        end: Picos,
+        warp: u32,
+        slot: u32,
+        (arrives, goes_on): (bool, bool),
+    ) {
+        let group = self.clusters.group_of(slot);
+        let state = &mut self.warps[warp as usize];
+        state.arrived = end;
+        match (arrives, goes_on) {
+            (true, _) => {
+                self.clusters.arrive(group, end);
+                self.heap.replace_top(end, warp);
+            }
+            (false, true) => {
+                let at = end.max(self.clusters.opened_at(group));
+                self.heap.replace_top(at, warp);
+            }
+            (false, false) => {
+                state.phase = Phase::ClusterBarrier;
+                self.heap.pop();
+            }
+        }
+        self.open_cluster_barrier(group);
+    }
+
+    /// If this step was the last that the barrier of the cluster in `group` waited for, those that wait go on.
+    fn open_cluster_barrier(&mut self, group: u32) {
+        if !self.step.opens_cluster_barrier {
+            return;
+        }
+        let opens_at = self.clusters.open(group, self.cluster_crossing);
+        for rank in 0..self.cluster_blocks {
+            let first = self.clusters.slot(group, rank) * self.warps_per_block;
+            for warp in first..first + self.warps_per_block {
+                let state = &mut self.warps[warp as usize];
+                if state.phase == Phase::ClusterBarrier {
+                    state.phase = Phase::Run;
+                    self.heap.push(opens_at.max(state.arrived), warp);
+                }
+            }
+        }
+    }
+
+    fn exit<S: GridStream>(&mut self, end: Picos, warp: u32, slot: u32, stream: &mut S) {
+        let state = &mut self.warps[warp as usize];
+        state.arrived = end;
+        state.phase = Phase::Drain;
+        let drained = !state.anything_pending();
+        self.heap.pop();
+        if self.step.opens_cluster_barrier {
+            let group = self.clusters.group_of(slot);
+            self.clusters.arrive(group, end);
+            self.open_cluster_barrier(group);
+        }
+        if self.step.released_warps != 0 {
+            let at = self.release(slot, end);
+            self.wake_released(slot, at);
+        }
+        if drained {
+            self.retire(end, warp, stream);
+        }
+    }
+
+    /// When the warps that this step releases go on: when the last of them, or the one that released them, has come.
+    fn release(&self, slot: u32, arrived: Picos) -> Picos {
+        self.released(slot)
+            .map(|warp| self.warps[warp as usize].arrived)
+            .fold(arrived, Picos::max)
+    }
+
+    fn wake_released(&mut self, slot: u32, at: Picos) {
+        for warp in self.released(slot) {
+            let state = &mut self.warps[warp as usize];
+            if state.phase == Phase::Barrier {
+                state.phase = Phase::Run;
+                self.heap.push(at, warp);
+            }
+        }
+    }
+
+    fn released(&self, slot: u32) -> impl Iterator<Item = u32> + use<> {
+        let first = slot * self.warps_per_block;
+        let mask = self.step.released_warps;
+        (0..self.warps_per_block)
+            .filter(move |warp| mask >> warp & 1 == 1)
+            .map(move |warp| first + warp)
+    }
+
+    /// The warp's block loses a warp; with the last one, its slot takes a block of the next cluster of the
+    /// grid, once the others of its cluster have ended too.
+    fn retire<S: GridStream>(&mut self, at: Picos, warp: u32, stream: &mut S) {
+        self.warps[warp as usize].phase = Phase::Ended;
+        let slot = self.homes[warp as usize].slot;
+        let block = &mut self.blocks[slot as usize];
+        block.live_warps -= 1;
+        block.end = block.end.max(at);
+        if block.live_warps == 0 {
+            let end = block.end;
+            self.last_done = self.last_done.max(end);
+            stream.end_block(slot);
+            let group = self.clusters.group_of(slot);
+            if let Some(end) = self.clusters.end_block(group, end) {
+                self.start_cluster(end + self.block_start, group, stream);
+            }
+        }
+    }
+
+    /// A warp wants its SM's load-store unit.
+    #[inline]
+    fn access(&mut self, now: Picos, warp: u32, path: &mut MemoryPath) {
+        let home = self.homes[warp as usize];
+        let state = &mut self.warps[warp as usize];
+        // One store that waits for its page is let pass; the next must wait, so that waiting stores stay few.
+        if state.access.slot == crate::gpu::sm::warp::NO_SLOT && state.store_pending() {
+            state.phase = Phase::WaitStores;
+            self.heap.pop();
+            return;
+        }
+        state.phase = Phase::Issue;
+        let unit = &mut self.load_store[home.sm as usize];
+        if unit.reserved {
+            unit.waiting.push_back(warp);
+            self.heap.pop();
+            return;
+        }
+        unit.reserved = true;
+        if unit.free_at > now {
+            self.heap.replace_top(unit.free_at, warp);
+        } else {
+            self.issue(now, warp, path);
+        }
+    }
+
+    /// A warp has the load-store unit and sends its segments, one after the other.
+    fn issue(&mut self, now: Picos, warp: u32, path: &mut MemoryPath) {
+        let sm = self.homes[warp as usize].sm;
+        let state = &mut self.warps[warp as usize];
+        path.host_link.ledger.set_origin(state.access.instruction);
+        if self.waits.are_counted() {
+            self.waits
+                .note(warp, state.access.slot, state.access.instruction);
+        }
+        let mut at = now;
+        while let Some(&segment) = state
+            .access
+            .segments
+            .as_slice()
+            .get(state.access.next as usize)
+        {
+            let request = state.access.request(segment, sm, warp);
+            match path.resume(at, &request) {
+                Progress::Done(done) => {
+                    state.note_ready(request.slot, done);
+                    self.last_done = self.last_done.max(done);
+                }
+                Progress::Later(later, stage) => {
+                    if stage == Stage::Translated {
+                        path.host_link.ledger.missed_translation();
+                    }
+                    state.begin_pending(request.slot);
+                    self.deferred.push(later, Request { stage, ..request });
+                }
+                Progress::Waits => state.begin_pending(request.slot),
+                Progress::Blocked(free_at, stage) => {
+                    state.access.stage = stage;
+                    self.heap.replace_top(free_at, warp);
+                    return;
+                }
+            }
+            state.access.stage = Stage::Issued;
+            state.access.next += 1;
+            at += self.segment_time;
+            if request.kind != AccessKind::Load {
+                at = at.max(path.inject_free_at(sm));
+            }
+        }
+        state.phase = Phase::Run;
+        self.heap.replace_top(at, warp);
+        let unit = &mut self.load_store[sm as usize];
+        unit.free_at = at;
+        match unit.waiting.pop_front() {
+            Some(next) => self.heap.push(at, next),
+            None => unit.reserved = false,
+        }
+    }
+
+    /// A request that waited goes on.
+    fn resume<S: GridStream>(
+        &mut self,
+        at: Picos,
+        request: Request,
+        path: &mut MemoryPath,
+        stream: &mut S,
+    ) {
+        path.host_link.ledger.set_origin(request.instruction);
+        let done = match path.resume(at, &request) {
+            Progress::Done(done) => done,
+            Progress::Later(later, stage) => {
+                if stage == Stage::Translated {
+                    path.host_link.ledger.missed_translation();
+                }
+                return self.deferred.push(later, Request { stage, ..request });
+            }
+            Progress::Waits => return,
+            Progress::Blocked(_, stage) if request.kind == AccessKind::Load => {
+                path.load_past_l1(at, &request, stage)
+            }
+            Progress::Blocked(free_at, stage) => {
+                return self.deferred.push(free_at, Request { stage, ..request });
+            }
+        };
+        self.last_done = self.last_done.max(done);
+        let warp = request.warp;
+        let state = &mut self.warps[warp as usize];
+        state.note_ready(request.slot, done);
+        state.end_pending(request.slot);
+        match state.phase {
+            Phase::WaitSlots(slots) => {
+                if let Some(ready) = state.ready_at(slots) {
+                    state.phase = Phase::Run;
+                    let wake = ready.max(state.arrived);
+                    if self.waits.are_counted() {
+                        let waited = wake - state.arrived;
+                        self.waits.add(request.instruction, waited);
+                    }
+                    self.heap.push(wake, warp);
+                }
+            }
+            Phase::WaitStores if !state.store_pending() => {
+                state.phase = Phase::Access;
+                self.heap.push(at, warp);
+            }
+            Phase::Drain if !state.anything_pending() => {
+                let end = done.max(state.arrived);
+                self.retire(end, warp, stream);
+            }
+            _ => {}
+        }
+    }
+}
