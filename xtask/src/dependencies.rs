@@ -65,7 +65,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-report",
         ],
     ),
-    ("pagemill-color-preload", &["pagemill-linux", "pagemill-mapping"]),
+    (
+        "pagemill-color-preload",
+        &["pagemill-linux", "pagemill-mapping"],
+    ),
     (
         "pagemill-pager",
         &["pagemill-types", "pagemill-policy", "pagemill-linux"],

@@ -231,7 +231,7 @@ fn an_allocation_has_a_row_in_the_results_the_table_and_the_report() {
     assert!(read("report.html").contains(name));
     let results: Value = serde_json::from_str(&read("results.json")).expect("JSON");
     let rows = results["rows"].as_array().expect("rows");
-    let row = rows.iter().find(|row| row["kernel"] == name);
+    let row = rows.iter().find(|row| row["allocation"] == name);
     let row = row.unwrap_or_else(|| panic!("no row {name}: {rows:?}"));
     // To the GPU for the first launch, back for the CPU, and to the GPU once more.
     assert_eq!(row["allocated_bytes"], ALL);

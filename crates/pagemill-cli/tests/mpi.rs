@@ -73,7 +73,7 @@ fn each_rank_and_each_kind_of_call_has_a_row() {
     let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
     let rows = results["rows"].as_array().expect("rows");
     let number = |row: &Value, column: &str| row[column].as_f64().expect("a number");
-    let whole: Vec<&Value> = rows.iter().filter(|row| row["call"] == "(all)").collect();
+    let whole: Vec<&Value> = rows.iter().filter(|row| row["table"] == "rank").collect();
     assert_eq!(whole.len(), 4, "two ranks on two machines");
     for row in whole {
         let causes = ["software", "wait", "compute", "clock", "start"];

@@ -35,7 +35,7 @@ fn rows(program: &Path, options: &[&str], arguments: &[&str]) -> (Vec<Value>, St
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
     let rows = results["rows"].as_array().expect("rows").iter();
-    let whole = rows.filter(|row| row["kernel"] == "(all)").cloned();
+    let whole = rows.filter(|row| row["table"] == "program").cloned();
     (whole.collect(), finished.stderr)
 }
 

@@ -8,7 +8,7 @@ use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use crate::{Claim, Column, ColumnRole, DescriptionSection, Fact, ResultSet, Row, Value};
 
 /// Names the format and its major version. A reader should refuse another one.
-pub const SCHEMA: &str = "pagemill-results/1";
+pub const SCHEMA: &str = "pagemill-results/2";
 
 /// Writes `set` as JSON: equal results give equal bytes.
 ///

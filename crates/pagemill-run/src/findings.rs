@@ -284,7 +284,7 @@ impl Run<'_> {
 
 /// `probe.cu:31`.
 fn line_name(row: &Row) -> String {
-    match row.get("kernel") {
+    match row.get("line") {
         Some(Value::Text(name)) => name.clone(),
         _ => String::new(),
     }

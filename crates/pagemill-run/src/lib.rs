@@ -38,7 +38,7 @@ pub use kind::PointEvents;
 pub use kind::cuda::{environment as cuda_environment, rows_of_program};
 #[cfg(not(target_family = "wasm"))]
 pub use kind::mpi::row as row_of_rank;
-pub use kind::mpi::{MpiReport, RankReport, WHOLE_RANK};
+pub use kind::mpi::{MpiReport, RankReport};
 pub use pool::{PointError, available_cores, run_all};
 pub use results::{merged, result_set};
 #[cfg(not(target_family = "wasm"))]

@@ -108,8 +108,12 @@ pub(crate) fn headline(set: &ResultSet, view: &View) -> ResultSet {
         .columns
         .iter()
         .filter(|column| {
+            let has = |row: &&Row| row.get(&column.name).is_some();
+            let holders = set.rows.iter().filter(has).count();
             column.role == ColumnRole::Parameter
-                && is_implied(&set.rows, view.identity[0].0, &column.name)
+                && (holders == 0
+                    || holders == set.rows.len()
+                        && is_implied(&set.rows, view.identity[0].0, &column.name))
         })
         .map(|column| column.name.clone())
         .collect();

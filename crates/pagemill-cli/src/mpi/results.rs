@@ -3,7 +3,7 @@
 use pagemill_fabric::board::StationView;
 use pagemill_fabric::counters::{Cause, Counter, share};
 use pagemill_report::Row;
-use pagemill_run::{MpiReport, RankReport, WHOLE_RANK, row_of_rank as row};
+use pagemill_run::{MpiReport, RankReport, row_of_rank as row};
 use pagemill_scenario::Point;
 use pagemill_sim::nic::{NicCounts, TranslationCounts};
 use pagemill_types::Picos;
@@ -52,12 +52,12 @@ const CALLS: &[Call] = &[
 /// A row for each rank and for each kind of call that it made.
 pub fn rows(point: &Point, stations: &[StationView]) -> Vec<Row> {
     let of_rank = |station: &StationView| {
-        let whole = row(point, station.index, WHOLE_RANK, &rank_report(station));
+        let whole = row(point, station.index, None, &rank_report(station));
         let calls = CALLS.iter().filter_map(|call| {
             let report = call_report(station, std::slice::from_ref(call));
             let is_made =
                 report.time != Picos::ZERO || report.operations.is_some_and(|(count, _)| count > 0);
-            row(point, station.index, call.name, &report).filter(|_| is_made)
+            row(point, station.index, Some(call.name), &report).filter(|_| is_made)
         });
         whole.into_iter().chain(calls).collect::<Vec<Row>>()
     };

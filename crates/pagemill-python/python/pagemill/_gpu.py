@@ -172,7 +172,7 @@ class Gpu:
         return self._native.output()
 
     def finish(self) -> Result:
-        """End the run: a row for the whole program, ``kernel`` = ``(all)``, and one for each kernel."""
+        """End the run: a row of the table `program`, and one of `kernel` for each kernel."""
         return Result(self._native.finish())
 
 

@@ -61,7 +61,7 @@ fn bad_files_are_refused_with_the_place() {
             ),
             "`seed` is missing",
         ),
-        (good.replace("results/1", "results/2"), "pagemill-results/2"),
+        (good.replace("results/2", "results/3"), "pagemill-results/3"),
         (good.replace("\"rows\"", "\"lines\""), "`rows` is missing"),
         (
             good.replace("\"parameter\"", "\"guess\""),

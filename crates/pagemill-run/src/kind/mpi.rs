@@ -20,17 +20,19 @@ pub use metrics::{MpiReport, RankReport};
 #[cfg(not(target_family = "wasm"))]
 pub use rows::row;
 
-/// The value of the column `call` in the row of a whole rank.
-pub const WHOLE_RANK: &str = "(all)";
-
 pub const VIEW: View = View {
     identity: &[
         (
-            "call",
+            "table",
             ColumnKind::Text,
-            "send, receive, write, read or probe; (all) is the whole rank",
+            "what the row is about: rank, or call (all calls of a kind that a rank made)",
         ),
         ("rank", ColumnKind::Count, "the rank"),
+        (
+            "call",
+            ColumnKind::Text,
+            "of calls: send, receive, write, read or probe",
+        ),
         ("program", ColumnKind::Text, "the launcher"),
     ],
     metrics: || columns(METRICS),
@@ -72,7 +74,7 @@ fn times() -> Plot {
         ..StackedBars::default()
     };
     Plot {
-        only: vec![("call".to_owned(), Value::from(WHOLE_RANK))],
+        only: vec![("table".to_owned(), Value::from("rank"))],
         ..Plot::new(
             "times",
             "What each rank spent its time on",

@@ -38,7 +38,7 @@ fn a_panic_is_a_failure_of_its_point() {
         error.starts_with("13: internal error, a defect of pagemill: thirteen ("),
         "{error}"
     );
-    assert!(error.contains("pool.rs"), "{error}");
+    assert!(error.contains("pool/tests.rs"), "{error}");
 }
 
 #[test]

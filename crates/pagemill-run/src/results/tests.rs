@@ -35,7 +35,8 @@ fn figures_of_several_kinds_stay_apart() {
     for row in &mut programs.rows {
         row.kind = "cuda".to_owned();
         *row = std::mem::take(row)
-            .parameter("kernel", "(all)")
+            .parameter("table", "kernel")
+            .parameter("kernel", "join")
             .parameter("program", "./join");
     }
     let merged = merged([&rows_of("programmer-copy", 10), &programs]);

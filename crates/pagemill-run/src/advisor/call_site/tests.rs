@@ -8,7 +8,7 @@ fn this_test_is_found_in_itself() {
     let base = base_of(&own, here);
     let lines = module.lines(here - base + 4);
     let (_, path) = lines.last().expect("tests have debug information");
-    assert!(path.ends_with("call_site.rs"), "{path}");
+    assert!(path.ends_with("call_site/tests.rs"), "{path}");
     // Where nothing is, nothing is found.
     assert!(module.lines(u64::MAX / 2).is_empty());
     assert!(Module::open(Path::new("/nonexistent")).is_none());

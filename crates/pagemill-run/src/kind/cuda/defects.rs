@@ -29,8 +29,3 @@ pub const DEFECT: &[Metric<DefectFound>] = &[
 pub fn columns() -> Vec<Column> {
     [metric::columns(FINDINGS), metric::columns(DEFECT)].concat()
 }
-
-/// `probe.cu:31 shared-race`.
-pub fn name(defect: &DefectFound) -> String {
-    format!("{} {}", defect.place, defect.defect)
-}

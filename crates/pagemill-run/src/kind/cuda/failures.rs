@@ -6,7 +6,7 @@ use pagemill_report::ColumnKind::{Count, Text};
 use pagemill_report::{Row, Summary, Value};
 
 use super::super::metric::{self, Metric};
-use super::WHOLE_PROGRAM;
+use super::About;
 
 /// Whether launches failed.
 #[rustfmt::skip]
@@ -54,7 +54,7 @@ pub fn summarize(rows: &[Row], summary: &mut Summary) {
     let mut count = 0;
     for row in rows {
         let text = |name: &str| row.get(name).map(Value::to_string).unwrap_or_default();
-        if row.get("ended").is_some() && text("kernel") == WHOLE_PROGRAM {
+        if row.get("ended").is_some() && About::Program.is_of(row) {
             summary.warnings.push(format!(
                 "{} ended early ({}): its rows have what was finished by then",
                 text("program"),
@@ -65,7 +65,7 @@ pub fn summarize(rows: &[Row], summary: &mut Summary) {
             Some(Value::Unsigned(failed)) if *failed > 0 => *failed,
             _ => continue,
         };
-        if text("kernel") == WHOLE_PROGRAM {
+        if About::Program.is_of(row) {
             count += failed;
             continue;
         }

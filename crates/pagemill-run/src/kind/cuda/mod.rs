@@ -1,4 +1,4 @@
-//! `kind = "cuda"`: a user's program on the simulated GPU, and a row for each of its kernels.
+//! `kind = "cuda"`: a user's program on the simulated GPU: tables of programs, kernels, allocations, lines and defects.
 
 mod advice;
 pub(super) mod allocations;
@@ -17,12 +17,12 @@ pub(crate) use streams::Streams;
 
 use pagemill_cudart::{FailedLaunches, Results};
 use pagemill_ptx::readable_name;
-use pagemill_report::{Column, ColumnKind, Row, Summary};
+use pagemill_report::{Column, ColumnKind, Plot, Row, Summary};
 use pagemill_scenario::{CudaPoint, CudaRun, Point, PointSpec};
 use pagemill_sim::Report;
 
 use super::View;
-use super::gpu::{self, RATIO, TIME_RATIO, plots};
+use super::gpu::{self, RATIO, TIME_RATIO};
 use super::metric;
 use crate::pool::PointError;
 use crate::results::parameters;
@@ -44,17 +44,61 @@ fn columns() -> Vec<Column> {
     .concat()
 }
 
-/// The value of the column `kernel` in the row of the whole program.
-const WHOLE_PROGRAM: &str = "(all)";
+/// What a row is about: each kind of thing has a table, and a column that names the thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum About<'a> {
+    /// The whole program with its copies.
+    Program,
+    /// A kernel, over all its launches.
+    Kernel(&'a str),
+    /// An allocation of managed memory.
+    Allocation(usize),
+    /// A source line.
+    Line(&'a str),
+    /// A mistake of a kernel at a source line.
+    Defect(&'a str),
+}
+
+impl About<'_> {
+    /// The value of the column `table`.
+    fn table(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Kernel(_) => "kernel",
+            Self::Allocation(_) => "allocation",
+            Self::Line(_) => "line",
+            Self::Defect(_) => "defect",
+        }
+    }
+
+    /// Whether `row` is of the same table.
+    fn is_of(self, row: &Row) -> bool {
+        row.get(TABLE) == Some(&self.table().into())
+    }
+}
+
+/// The column that says what a row is about.
+const TABLE: &str = "table";
 
 pub const VIEW: View = View {
     identity: &[
         (
-            "kernel",
+            TABLE,
             ColumnKind::Text,
-            "the kernel; (all) is the whole program with its copies, managed #N an allocation, FILE:N a line, FILE:N and a defect what --check found there",
+            "what the row is about: program (all of it, with its copies), kernel, allocation, line, defect",
         ),
         ("program", ColumnKind::Text, "the program"),
+        ("kernel", ColumnKind::Text, "of a kernel: its name"),
+        (
+            "allocation",
+            ColumnKind::Text,
+            "of an allocation of managed memory: managed #1 and so on in their order",
+        ),
+        (
+            "line",
+            ColumnKind::Text,
+            "of a line or a defect: file and line",
+        ),
         (
             "mode",
             ColumnKind::Text,
@@ -77,8 +121,24 @@ pub const VIEW: View = View {
         "thread_instructions",
     ],
     ratio: Some(RATIO),
-    plots: |rows, columns| plots::plots(rows, columns, "kernel"),
+    plots,
 };
+
+/// Figures of programs, and of kernels.
+fn plots(rows: &[Row], columns: &[Column]) -> Vec<Plot> {
+    let of = |about: About<'_>, prefix: &str| {
+        let own = rows.iter().filter(|row| about.is_of(row));
+        let own: Vec<Row> = own.cloned().collect();
+        let mut plots = gpu::plots::plots(&own, columns, about.table());
+        for plot in &mut plots {
+            plot.id = format!("{prefix}{}", plot.id);
+            plot.title = format!("{} of each {}", plot.title, about.table());
+            plot.only.push((TABLE.to_owned(), about.table().into()));
+        }
+        plots
+    };
+    [of(About::Program, "program-"), of(About::Kernel(""), "")].concat()
+}
 
 /// Runs the program to its end and reads what it left.
 pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outcome, PointError> {
@@ -90,7 +150,7 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
     let streams = Streams::shown(options.stdout);
     let finished = child::run(spec, &how, None, streams)?;
     let program = spec.command[0].clone();
-    let mut whole = row(point, spec, &program, WHOLE_PROGRAM);
+    let mut whole = row(point, spec, &program, About::Program);
     if finished.results.is_empty() {
         whole = metric::add(whole, failures::ENDED, &finished.end_without_results());
     }
@@ -126,7 +186,7 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
             let whole = std::mem::take(&mut rows[0]);
             rows[0] = metric::add(whole, defects::FINDINGS, &defects.len());
             rows.extend(defects.iter().map(|defect| {
-                let row = row(point, spec, &program, &defects::name(defect));
+                let row = row(point, spec, &program, About::Defect(&defect.place));
                 metric::add(row, defects::DEFECT, defect)
             }));
         }
@@ -168,7 +228,7 @@ fn rows(
     report: &Report,
     failed: &[FailedLaunches],
 ) -> Vec<Row> {
-    let whole = gpu::metrics::add_run(row(point, spec, program, WHOLE_PROGRAM), report);
+    let whole = gpu::metrics::add_run(row(point, spec, program, About::Program), report);
     let whole = failures::add_status(whole, failed.iter());
     let memory = Capacity::of(report, spec.oversubscribe);
     let faulted = |row: Row, part: &Report| match report.driven {
@@ -178,7 +238,8 @@ fn rows(
     let mut rows = vec![metric::add(faulted(whole, report), CAPACITY, &memory)];
     let kernels = report.by_kernel();
     for (name, part) in &kernels {
-        let row = gpu::metrics::add_run(row(point, spec, program, &readable_name(name)), part);
+        let own = row(point, spec, program, About::Kernel(&readable_name(name)));
+        let row = gpu::metrics::add_run(own, part);
         let row = faulted(row, part);
         let own = failed.iter().filter(|failed| failed.kernel == *name);
         rows.push(failures::add_status(row, own));
@@ -189,28 +250,38 @@ fn rows(
             continue;
         }
         names.push(kernel);
-        let row = row(point, spec, program, &readable_name(kernel)).metric("launches", 0u64);
+        let row = row(point, spec, program, About::Kernel(&readable_name(kernel)))
+            .metric("launches", 0u64);
         let own = failed.iter().filter(|other| other.kernel == *kernel);
         rows.push(failures::add_status(row, own));
     }
     for (number, allocation) in allocations::moved(&report.allocations) {
-        let name = format!("managed #{number}");
-        let row = row(point, spec, program, &name);
+        let row = row(point, spec, program, About::Allocation(number));
         let row = allocations::add_demand(row, report, allocation.traffic.faults);
         rows.push(allocations::add_traffic(row, &allocation));
     }
     for line in lines::busiest(&report.lines) {
-        let row = row(point, spec, program, &lines::name(line, &report.lines));
+        let row = row(
+            point,
+            spec,
+            program,
+            About::Line(&lines::name(line, &report.lines)),
+        );
         let row = allocations::add_demand(row, report, line.account.traffic.faults);
         rows.push(lines::add_account(row, line));
     }
     rows
 }
 
-fn row(point: &Point, spec: &CudaPoint, program: &str, kernel: &str) -> Row {
+fn row(point: &Point, spec: &CudaPoint, program: &str, about: About<'_>) -> Row {
     let row = Row::new()
-        .parameter("kernel", kernel)
-        .parameter("program", program)
-        .parameter("mode", spec.transfer.mode);
-    parameters(point, row)
+        .parameter(TABLE, about.table())
+        .parameter("program", program);
+    let row = match about {
+        About::Program => row,
+        About::Kernel(name) => row.parameter("kernel", name),
+        About::Allocation(number) => row.parameter("allocation", format!("managed #{number}")),
+        About::Line(place) | About::Defect(place) => row.parameter("line", place),
+    };
+    parameters(point, row.parameter("mode", spec.transfer.mode))
 }

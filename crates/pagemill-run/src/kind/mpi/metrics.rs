@@ -58,7 +58,7 @@ impl Translates for MpiReport {
 
 #[rustfmt::skip]
 pub const METRICS: &[Metric<MpiReport>] = &[
-    Metric::new("time_ns", TimeNs, "(all): the rank's clock at its end, the sum of all causes; of a call: software_time_ns + wait_time_ns",
+    Metric::new("time_ns", TimeNs, "of a rank: the rank's clock at its end, the sum of all causes; of a call: software_time_ns + wait_time_ns",
         |report| nanoseconds(report.time).into()),
     Metric::new("software_time_ns", TimeNs, "time in the library: the machine's [messages] overheads and copies",
         |report| nanoseconds(report.software).into()),

@@ -23,12 +23,16 @@ fn launches_are_counted_once_and_named_by_kernel() {
         failed("a", "cudaErrorInvalidPtx", "line 3", 5),
         failed("a", "cudaErrorLaunchFailure", "gone", 1),
     ];
-    let row = |kernel: &str| Row::new().parameter("kernel", kernel);
+    let whole = || Row::new().parameter("table", "program");
+    let kernel = |name: &str| {
+        let row = Row::new().parameter("table", "kernel");
+        row.parameter("kernel", name)
+    };
     let rows = [
-        add_status(row(WHOLE_PROGRAM), all.iter()),
-        add_status(row("a"), all.iter()),
+        add_status(whole(), all.iter()),
+        add_status(kernel("a"), all.iter()),
         metric::add(
-            row(WHOLE_PROGRAM).parameter("program", "b"),
+            whole().parameter("program", "b"),
             ENDED,
             &"signal 6 (SIGABRT)".to_owned(),
         ),
