@@ -24,7 +24,7 @@ Usage: pagemill <COMMAND>
 Commands:
   run          Run a scenario and show its results
   sweep        Run a scenario point by point into a folder; a killed run resumes where it stopped
-  advise       Find the memory hints that make a CUDA program faster, or rank placements of data
+  advise       Advise on memory hints, places for data, settings of the pager and kinds of pages
   fit          Search for the settings that come nearest to published values
   rank         Rank policies by their time over several programs, with confidence
   compare      Compare two results, with the error of each point
