@@ -24,7 +24,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-policy", 10278),
     ("pagemill-ptx", 35606),
     ("pagemill-python", 2330),
-    ("pagemill-report", 7397),
+    ("pagemill-report", 7403),
     ("pagemill-run", 8864),
     ("pagemill-scenario", 8121),
     ("pagemill-sim", 30067),

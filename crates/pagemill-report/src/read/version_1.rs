@@ -1,71 +1,77 @@
 //! Files of version 1, which had no tables: in the rows of CUDA programs, `kernel` was whatever a row was about, in those of MPI
 //! programs `call` was `(all)` for a whole rank.
 
-use crate::{Column, ColumnKind, ResultSet, Row, Value};
+use crate::{Column, ColumnKind, ColumnRole, ResultSet, Row, Value};
 
 /// What they call themselves.
 pub(super) const SCHEMA: &str = "pagemill-results/1";
 
 /// Divides the rows of programs into tables, as version 2 has them.
 pub(super) fn divide(set: &mut ResultSet) {
-    let is = |names: [&str; 2]| {
-        let first = set.columns.iter().take(2);
-        first.map(|column| &column.name).eq(names)
+    let has = |name: &str| {
+        let mut columns = set.columns.iter();
+        columns.any(|column| column.role == ColumnRole::Parameter && column.name == name)
     };
-    if is(["call", "rank"]) {
-        divide_calls(set);
-    } else if is(["kernel", "program"]) {
-        divide_kernels(set);
+    let (kernels, calls) = (has("kernel") && has("program"), has("call") && has("rank"));
+    if !kernels && !calls {
+        return;
     }
-}
-
-fn divide_calls(set: &mut ResultSet) {
     for row in &mut set.rows {
-        let is_rank = row.get("call") == Some(&"(all)".into());
-        let table = if is_rank { "rank" } else { "call" };
-        row.parameters
-            .retain(|(name, _)| !(is_rank && name == "call"));
-        row.parameters.insert(0, ("table".to_owned(), table.into()));
+        if kernels {
+            divide_row(row, "kernel", of_kernel);
+        }
+        if calls {
+            divide_row(row, "call", of_call);
+        }
     }
-    let table = Column::parameter("table", ColumnKind::Text, "");
-    set.columns.insert(0, table);
-}
-
-fn divide_kernels(set: &mut ResultSet) {
-    set.rows.iter_mut().for_each(divide_row);
-    let own = ["table", "program", "kernel", "allocation", "line"];
-    set.columns
-        .retain(|column| !own.contains(&column.name.as_str()));
-    let columns = own.map(|name| Column::parameter(name, ColumnKind::Text, ""));
+    let added: &[&str] = match kernels {
+        true => &["table", "allocation", "line"],
+        false => &["table"],
+    };
+    let columns = added
+        .iter()
+        .map(|name| Column::parameter(*name, ColumnKind::Text, ""));
     set.columns.splice(0..0, columns);
 }
 
-fn divide_row(row: &mut Row) {
-    let Some(Value::Text(name)) = row.get("kernel").cloned() else {
+/// Replaces the value of `column`, if it has one, by the table and what names the row in it.
+fn divide_row(row: &mut Row, column: &str, about: impl Fn(&Row, &str) -> About) {
+    let Some(Value::Text(name)) = row.get(column).cloned() else {
         return;
     };
-    let is_line = name
-        .rsplit_once(':')
-        .is_some_and(|(_, line)| line.parse::<u32>().is_ok());
-    let (table, about) = if name == "(all)" {
-        ("program", None)
-    } else if row.get("defect").is_some() {
-        // `FILE:LINE DEFECT`.
-        (
-            "defect",
-            name.split_once(' ').map(|(line, _)| ("line", line)),
-        )
-    } else if is_line {
-        ("line", Some(("line", name.as_str())))
-    } else if name.starts_with("managed #") {
-        ("allocation", Some(("allocation", name.as_str())))
-    } else {
-        ("kernel", Some(("kernel", name.as_str())))
+    let (table, naming) = about(row, &name);
+    row.parameters.retain(|(name, _)| name != column);
+    let naming = naming.map(|(column, value)| (column.to_owned(), value.into()));
+    let own = [Some(("table".to_owned(), table.into())), naming];
+    row.parameters.splice(0..0, own.into_iter().flatten());
+}
+
+/// A table, and the column and value that name a row in it.
+type About = (&'static str, Option<(&'static str, String)>);
+
+fn of_kernel(row: &Row, name: &str) -> About {
+    let is_line = |name: &str| {
+        let line = name.rsplit_once(':').map(|(_, line)| line.parse::<u32>());
+        matches!(line, Some(Ok(_)))
     };
-    row.parameters.retain(|(name, _)| name != "kernel");
-    row.parameters.insert(0, ("table".to_owned(), table.into()));
-    if let Some((column, value)) = about {
-        row.parameters.insert(2, (column.to_owned(), value.into()));
+    let named = |table, column, name: &str| (table, Some((column, name.to_owned())));
+    match name {
+        "(all)" => ("program", None),
+        _ if row.get("defect").is_some() => {
+            // `FILE:LINE DEFECT`; a file may have a space in its name, a defect has none.
+            let place = name.rsplit_once(' ').map_or(name, |(place, _)| place);
+            named("defect", "line", place)
+        }
+        _ if is_line(name) => named("line", "line", name),
+        _ if name.starts_with("managed #") => named("allocation", "allocation", name),
+        _ => named("kernel", "kernel", name),
+    }
+}
+
+fn of_call(_: &Row, name: &str) -> About {
+    match name {
+        "(all)" => ("rank", None),
+        _ => ("call", Some(("call", name.to_owned()))),
     }
 }
 
