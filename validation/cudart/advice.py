@@ -149,8 +149,8 @@ def measure(arguments, name, program, machine, factor, build):
     argument = str(PROGRAMS[name])
     where = ["--machine", machine, "--oversubscribe", str(factor)]
     results = pagemill(arguments, "advise", ["program", *where, "--runs", str(arguments.runs), "--", str(program), argument])
-    changes = [row for row in results["rows"] if row["row"] == "change"]
-    allocations = [row["allocation"] for row in results["rows"] if row["row"] == "allocation"]
+    changes = [row for row in results["rows"] if row["table"] == "change"]
+    allocations = [row["allocation"] for row in results["rows"] if row["table"] == "allocation"]
     kept = [row for row in changes if row["verdict"] == "kept"]
     before = max(row["time_before_ns"] for row in changes)
     best = min([row["time_ns"] for row in kept], default=before)

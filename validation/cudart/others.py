@@ -158,7 +158,7 @@ def first_run(entry, work):
 
 def driver_stub(build):
     """Makes a libcuda.so to link with, which has the driver's names and nothing behind them."""
-    names = [line.split()[0] for line in open(HERE / "../../crates/pagemill-cudart/driver.txt") if not line.startswith("#")]
+    names = [line.split()[0] for line in open(HERE / "../../crates/cuda/pagemill-cudart/driver.txt") if not line.startswith("#")]
     text = "".join(f"void {name}(void) {{}}\n" for name in sorted(set(names)))
     folder = build / "lib"
     folder.mkdir(parents=True, exist_ok=True)

@@ -192,6 +192,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("xtask", &["pagemill-vm"]),
 ];
 
+/// The folders of `crates/`. A crate uses crates of its own street and of the streets named before it.
+const STREETS: [&str; 7] = ["core", "sim", "linux", "cuda", "net", "lab", "dev"];
+
 /// How values of types get into files and messages; it decides nothing.
 const VALUES_IN_FILES: &str = "serde";
 
@@ -295,8 +298,25 @@ fn names(text: &str, identifier: &str) -> bool {
     })
 }
 
+/// For each crate below `crates/`, the place of its street in the order of streets.
+fn streets(metadata: &Value) -> Result<BTreeMap<&str, usize>> {
+    let mut streets = BTreeMap::new();
+    for package in packages(metadata)? {
+        let [name, manifest] =
+            ["name", "manifest_path"].map(|key| package[key].as_str().unwrap_or_default());
+        let mut parts = manifest.rsplit('/').skip(2);
+        if let (Some(street), Some("crates")) = (parts.next(), parts.next()) {
+            let place = STREETS.iter().position(|known| *known == street);
+            let place = place.with_context(|| format!("crates/{street} is no street"))?;
+            streets.insert(name, place);
+        }
+    }
+    Ok(streets)
+}
+
 fn breaches(metadata: &Value) -> Result<Vec<String>> {
     let rules: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
+    let streets = streets(metadata)?;
     let mut breaches = Vec::new();
     for package in packages(metadata)? {
         let name = package["name"].as_str().context("a package has no name")?;
@@ -311,6 +331,14 @@ fn breaches(metadata: &Value) -> Result<Vec<String>> {
             .filter(|dependency| dependency["kind"].as_str() != Some("dev"));
         for used in normal.filter_map(|dependency| dependency["name"].as_str()) {
             breaches.extend(breach(name, may_use, used, rules.contains_key(used)));
+            if let (Some(user), Some(street)) = (streets.get(name), streets.get(used))
+                && street > user
+            {
+                let [user, street] = [user, street].map(|place| STREETS[*place]);
+                breaches.push(format!(
+                    "{name} of crates/{user} uses {used} of crates/{street}, which is later in the order of streets"
+                ));
+            }
         }
     }
     Ok(breaches)
@@ -368,6 +396,24 @@ mod tests {
         );
         assert!(one("pagemill-policy", "rand", None)[0].contains("free of other"));
         assert!(one("pagemill-new", "pagemill-types", None)[0].contains("no line in MAY_USE"));
+    }
+
+    #[test]
+    fn a_crate_that_uses_a_later_street_is_found() {
+        let package = |name: &str, street: &str, used: &[&str]| {
+            let used: Vec<Value> = used.iter().map(|used| json!({ "name": used })).collect();
+            let manifest = format!("/somewhere/crates/{street}/{name}/Cargo.toml");
+            json!({ "name": name, "manifest_path": manifest, "dependencies": used })
+        };
+        let found = |user: &str, used: &str| {
+            let sim = package("pagemill-sim", user, &["pagemill-ptx"]);
+            let metadata = json!({ "packages": [sim, package("pagemill-ptx", used, &[])] });
+            breaches(&metadata).map(|breaches| breaches.len())
+        };
+        assert_eq!(found("sim", "sim").unwrap(), 0);
+        assert_eq!(found("cuda", "sim").unwrap(), 0);
+        assert_eq!(found("sim", "cuda").unwrap(), 1);
+        assert!(found("sim", "attic").is_err());
     }
 
     #[test]

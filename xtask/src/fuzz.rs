@@ -22,7 +22,10 @@ struct Target {
 const TARGETS: [Target; 13] = [
     target(
         "ptx",
-        &[("workloads", "ptx"), ("crates/pagemill-ptx/tests", "ptx")],
+        &[
+            ("workloads", "ptx"),
+            ("crates/sim/pagemill-ptx/tests", "ptx"),
+        ],
         8192,
     ),
     target("execute", &[], 4096),

@@ -36,7 +36,7 @@ type Module = Vec<String>;
 /// Checks every crate.
 pub fn check() -> Result<()> {
     let mut findings = Vec::new();
-    for crate_folder in workspace::entries(&workspace::root().join("crates"))? {
+    for crate_folder in workspace::crates()? {
         let name = crate_folder.file_name().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
         let circles = circles(&imports(&crate_folder.join("src"))?);

@@ -43,7 +43,7 @@ pub fn test(environment: &Path, site: &Path, tally: &mut Tally) -> Result<()> {
             "--show-capture=no",
             "--durations=12",
         ])
-        .current_dir(workspace::root().join("crates/pagemill-python"))
+        .current_dir(workspace::root().join("crates/lab/pagemill-python"))
         .env("PAGEMILL", built::folder().join("pagemill"))
         .env("PAGEMILL_SITE", site)
         .env_remove("PYTHONPATH");
@@ -66,7 +66,7 @@ pub fn build_wheel(environment: &Path, arguments: &[&str]) -> Result<PathBuf> {
         .args(["build", "--quiet", "--out"])
         .arg(&wheels)
         .args(arguments)
-        .current_dir(workspace::root().join("crates/pagemill-python"));
+        .current_dir(workspace::root().join("crates/lab/pagemill-python"));
     process::run(&mut maturin)?;
     let built = workspace::entries(&wheels)?;
     let wheel = built

@@ -32,7 +32,7 @@ const POINTERS: [&str; 7] = [
 /// Checks every crate, its tests included.
 pub fn check() -> Result<()> {
     let mut findings = Vec::new();
-    for folder in workspace::entries(&workspace::root().join("crates"))? {
+    for folder in workspace::crates()? {
         let name = folder.file_name().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
         let known = POINTING.iter().find(|(known, _)| *known == name);

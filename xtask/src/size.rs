@@ -43,7 +43,7 @@ const LINES: &[(&str, usize)] = &[
 pub fn check() -> Result<()> {
     let mut findings = Vec::new();
     let (mut sizes, mut all) = (Vec::new(), 0);
-    for folder in workspace::entries(&workspace::root().join("crates"))? {
+    for folder in workspace::crates()? {
         let name = folder.file_name().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
         let lines = lines_below(&folder.join("src"))?;
@@ -52,7 +52,7 @@ pub fn check() -> Result<()> {
         all += lines;
     }
     eprintln!("product lines of Rust: {all}: {}", sizes.join(", "));
-    let is_gone = |name: &str| !workspace::root().join("crates").join(name).exists();
+    let is_gone = |name: &str| workspace::crate_folder(name).is_err();
     let gone = LINES.iter().filter(|(name, _)| is_gone(name));
     findings
         .extend(gone.map(|(name, _)| format!("{name} is gone: remove it from xtask/src/size.rs")));

@@ -1,6 +1,6 @@
 //! Where things are.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -15,6 +15,19 @@ pub fn root() -> &'static Path {
 /// `path` as seen from the root, for messages.
 pub fn relative(path: &Path) -> &Path {
     path.strip_prefix(root()).unwrap_or(path)
+}
+
+/// The folders of all crates of the product and of `dev`, by street: `crates/core/pagemill-map`, ...
+pub fn crates() -> Result<Vec<PathBuf>> {
+    let streets = entries(&root().join("crates"))?;
+    let crates = streets.iter().map(|street| entries(street));
+    Ok(crates.collect::<Result<Vec<_>>>()?.concat())
+}
+
+/// The folder of the crate `name`, from whatever street.
+pub fn crate_folder(name: &str) -> Result<PathBuf> {
+    let named = crates()?.into_iter().find(|folder| folder.ends_with(name));
+    named.with_context(|| format!("no crate {name} in crates/"))
 }
 
 /// The text of every Rust file below `folder`, build outputs left out.

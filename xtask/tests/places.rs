@@ -27,6 +27,13 @@ fn files(path: &Path) -> Vec<PathBuf> {
     }
 }
 
+/// The folder of the crate `name`, from whatever street.
+fn crate_folder(name: &str) -> Option<PathBuf> {
+    let streets = entries(&root().join("crates")).into_iter();
+    let mut folders = streets.map(|street| street.join(name));
+    folders.find(|folder| name.starts_with("pagemill-") && folder.is_dir())
+}
+
 /// A row of the table.
 struct Row {
     thing: String,
@@ -57,8 +64,7 @@ impl Row {
 
     /// The file or folder that `name` is a path of, or the crate of that name; `KIND` and the like end the path.
     fn rooted(name: &str) -> Option<PathBuf> {
-        let krate = root().join("crates").join(name);
-        if name.starts_with("pagemill-") && krate.is_dir() {
+        if let Some(krate) = crate_folder(name) {
             return Some(krate);
         }
         let mut parts = name.split('/');
@@ -82,14 +88,16 @@ impl Row {
         };
         self.places().iter().any(|place| {
             let path = place.strip_prefix(root()).expect("it lies there");
-            let folder: PathBuf = path.components().take(2).collect();
+            let depth = if path.starts_with("crates") { 3 } else { 2 };
+            let folder: PathBuf = path.components().take(depth).collect();
             files(&root().join(folder)).iter().any(is_it)
         })
     }
 
     /// The folders of policies whose files are listed in one line each, and the files of these lists.
     fn lists(&self) -> Vec<(PathBuf, PathBuf)> {
-        let is_policy = |place: &PathBuf| place.starts_with(root().join("crates/pagemill-policy"));
+        let is_policy =
+            |place: &PathBuf| place.starts_with(root().join("crates/core/pagemill-policy"));
         let Some(folder) = self.places().into_iter().find(is_policy) else {
             return Vec::new();
         };
@@ -141,14 +149,14 @@ fn workspace() -> tempfile::TempDir {
     let (_, shared) = manifest
         .split_once("[workspace.package]")
         .expect("crates share it");
-    let members = "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n[workspace.package]";
+    let members = "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*/*\"]\n[workspace.package]";
     fs::write(
         folder.path().join("Cargo.toml"),
         format!("{members}{shared}"),
     )
     .expect("written");
     for name in ["pagemill-types", "pagemill-policy"] {
-        let [from, to] = [root(), folder.path()].map(|root| root.join("crates").join(name));
+        let [from, to] = [root(), folder.path()].map(|root| root.join("crates/core").join(name));
         copy(&from.join("src"), &to.join("src"));
         let manifest = read(&from.join("Cargo.toml"));
         let product = manifest.split("[dev-dependencies]").next();

@@ -226,7 +226,7 @@ fn add_programs(root: &Path) -> Result<()> {
     let tried = root.join("opt/tried");
     let example = workspace::root().join("examples/cuda/managed_vector_add.cu");
     Nvcc::provide()?.program(&example, &tried.join("cuda"))?;
-    let mpi = workspace::root().join("crates/pagemill-fabric/tests/programs/collectives.c");
+    let mpi = workspace::root().join("crates/net/pagemill-fabric/tests/programs/collectives.c");
     process::run(
         Command::new("mpicc")
             .arg(mpi)

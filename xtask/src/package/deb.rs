@@ -84,7 +84,7 @@ fn add_programs(tree: &Path, profile: Profile) -> Result<Vec<PathBuf>> {
         ("pagemill-pager-cabi", "pagemill_pager.h"),
         ("pagemill-zero-cabi", "pagemill_zero.h"),
     ] {
-        let folder = workspace::root().join("crates").join(package);
+        let folder = workspace::crate_folder(package)?;
         copy(
             &folder.join("include").join(header),
             &tree.join("usr/include").join(header),
@@ -186,10 +186,7 @@ mod tests {
         let (_, members) = manifest.split_once("default-members = [").unwrap();
         let (members, _) = members.split_once(']').unwrap();
         for (package, _) in LIBRARIES {
-            assert!(
-                members.contains(&format!("\"crates/{package}\"")),
-                "{package}"
-            );
+            assert!(members.contains(&format!("/{package}\"")), "{package}");
         }
     }
 }

@@ -15,13 +15,17 @@ pub const LINES_MAX: usize = 70;
 /// Functions that were longer when this rule was made, and tables, which read best in one piece: their lines. Numbers may only fall.
 const LONGER: &[Longer] = &[
     Longer(
-        "crates/pagemill-cudart/src/runtime/tests.rs",
+        "crates/cuda/pagemill-cudart/src/runtime/tests.rs",
         "what_cannot_be_launched_does_no_harm",
         80,
     ),
-    Longer("crates/pagemill-ptx/src/lower/emit.rs", "add", 125),
-    Longer("crates/pagemill-ptx/src/lower/inline.rs", "expand_call", 82),
-    Longer("crates/pagemill-ptx/src/trap.rs", "fmt", 120),
+    Longer("crates/sim/pagemill-ptx/src/lower/emit.rs", "add", 125),
+    Longer(
+        "crates/sim/pagemill-ptx/src/lower/inline.rs",
+        "expand_call",
+        82,
+    ),
+    Longer("crates/sim/pagemill-ptx/src/trap.rs", "fmt", 120),
 ];
 
 /// A file, a function in it, and the lines that it has.

@@ -6,7 +6,7 @@ use std::path::Path;
 const HEADINGS: [&str; 5] = ["Contents", "How it works", "Files", "Limits", "Tests"];
 
 /// Its README is the page of the Python package on the package index.
-const EXEMPT: &str = "crates/pagemill-python";
+const EXEMPT: &str = "crates/lab/pagemill-python";
 
 /// What names of source files end in. Others, such as `results.json`, are files of users.
 const EXTENSIONS: [&str; 10] = [
@@ -34,7 +34,7 @@ pub fn found(root: &Path, path: &Path, text: &str) -> Vec<(usize, String)> {
 /// The folder of the crate whose manifest or README this is.
 fn crate_folder(path: &Path) -> Option<&Path> {
     let folder = path.parent()?;
-    (folder.parent() == Some(Path::new("crates"))).then_some(folder)
+    (folder.ancestors().nth(2) == Some(Path::new("crates"))).then_some(folder)
 }
 
 fn missing(root: &Path, folder: &Path) -> Vec<(usize, String)> {
@@ -116,24 +116,27 @@ mod tests {
 
     #[test]
     fn a_crate_without_a_readme_is_found() {
-        assert_eq!(lines("crates/no-such-crate/Cargo.toml", ""), [1]);
-        assert_eq!(lines("crates/pagemill-types/Cargo.toml", ""), [0; 0]);
+        assert_eq!(lines("crates/core/no-such-crate/Cargo.toml", ""), [1]);
+        assert_eq!(lines("crates/core/pagemill-types/Cargo.toml", ""), [0; 0]);
         assert_eq!(lines("xtask/Cargo.toml", ""), [0; 0]);
     }
 
     #[test]
     fn other_headings_are_found() {
-        let path = "crates/pagemill-types/README.md";
+        let path = "crates/core/pagemill-types/README.md";
         assert_eq!(lines(path, README), [0; 0]);
         assert_eq!(lines(path, &README.replace("## Files", "## Rooms")), [7]);
         assert_eq!(lines(path, &README.replace("## Tests\n", "")), [1]);
-        assert_eq!(lines("crates/pagemill-python/README.md", "# x\n"), [0; 0]);
+        assert_eq!(
+            lines("crates/lab/pagemill-python/README.md", "# x\n"),
+            [0; 0]
+        );
         assert_eq!(lines("examples/README.md", "# x\n"), [0; 0]);
     }
 
     #[test]
     fn paths_that_do_not_exist_are_found() {
-        let path = "crates/pagemill-types/README.md";
+        let path = "crates/core/pagemill-types/README.md";
         let with = |text: &str| README.replace("`src/lib.rs`", text);
         assert_eq!(lines(path, &with("`src/no_such.rs`")), [9]);
         assert_eq!(lines(path, &with("`src/no_such/`")), [9]);
