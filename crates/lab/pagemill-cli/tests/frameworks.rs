@@ -11,7 +11,7 @@ use common::{Finished, pagemill};
 
 /// The interpreter of `target/venv/frameworks`, if it has the package `module`; a test without one is counted as skipped.
 fn python_with(module: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let python = root.join("target/venv/frameworks/bin/python");
     let question = format!(
         "import importlib.util, sys; sys.exit(importlib.util.find_spec({module:?}) is None)"

@@ -39,7 +39,7 @@ fn main() -> Outcome<()> {
     let [out, wasm, gallery] = arguments.as_slice() else {
         return Err("usage: site FOLDER PLAYGROUND.wasm GALLERY".into());
     };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let site = Site {
         out,
         documents: documents(&root, gallery)?,

@@ -29,7 +29,7 @@ const DOCUMENTS: [(&str, &str, &str); 6] = [
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let gallery = std::env::args_os().nth(1).map(PathBuf::from);
     let gallery = gallery.ok_or("usage: gallery FOLDER")?;
     let mut index = String::from(

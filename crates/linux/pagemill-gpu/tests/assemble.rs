@@ -10,7 +10,7 @@ const ARCHITECTURES: [&str; 5] = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100"];
 
 /// The assembler beside the compiler that `cargo xtask workloads` installs.
 fn ptxas() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let environment = root.join("target/venv/cuda/lib");
     let folders = |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
     folders(environment)

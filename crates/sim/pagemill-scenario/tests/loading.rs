@@ -79,7 +79,7 @@ fn every_value_of_a_machine_has_a_source() {
 fn every_file_of_the_folders_is_built_in_and_loads() {
     for (folder, built_in) in [("machines", MACHINES), ("scenarios", SCENARIOS)] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../..")
+            .join("../../..")
             .join(folder);
         let mut files: Vec<String> = std::fs::read_dir(folder)
             .expect("a folder")
