@@ -512,7 +512,7 @@ fn print(arguments: &PagerArguments, set: &ResultSet) -> Result<(), Failure> {
     ))
 }
 
-/// The best setting beside the program without a pager, in words, if both were measured; and whether it saves anything.
+/// The best setting beside the program without a pager, in words, if both were measured; and whether it saves memory.
 fn compared(set: &ResultSet, best: &Row) -> (String, bool) {
     let fact = |name: &str| {
         let mut facts = set.summary.facts.iter();
@@ -538,7 +538,8 @@ fn compared(set: &ResultSet, best: &Row) -> (String, bool) {
         time_ns / plain_ns.max(1.0),
         bytes / plain_bytes.max(1.0)
     );
-    (text, bytes < plain_bytes || time_ns < plain_ns)
+    // Memory is what a pager is for. A run that happened to be faster without saving any is chance.
+    (text, bytes < plain_bytes)
 }
 
 fn checked(set: &ResultSet) -> usize {
