@@ -9,7 +9,7 @@ use super::question::{failure, point, scenario};
 use crate::failure::Failure;
 use crate::output::note;
 
-/// The value of the column `row` in these rows.
+/// The value of the column `table` in these rows.
 pub const MACHINE_ROW: &str = "machine";
 /// Factors where none are named.
 const FACTORS: [f64; 3] = [1.0, 1.5, 2.0];
