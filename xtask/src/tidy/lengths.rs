@@ -39,7 +39,7 @@ pub const LONGER: &[Longer] = &[
     Longer("crates/sim/pagemill-scenario/tests/input_errors.rs", 642),
     Longer(
         "crates/sim/pagemill-sim/src/gpu/pages/driver/handler.rs",
-        709,
+        650,
     ),
     Longer("crates/sim/pagemill-sim/src/gpu/pages/ranges.rs", 711),
     Longer("crates/sim/pagemill-sim/src/gpu/pages/ranges_tests.rs", 664),

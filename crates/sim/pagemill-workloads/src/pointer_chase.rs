@@ -1,4 +1,4 @@
-//! One thread follows pointers: the latency of what holds them.
+//! One thread follows pointers: the latency of what holds them, or one page fault after the other.
 
 use pagemill_sim::{Arg, Host};
 
@@ -10,14 +10,16 @@ use crate::words::{fill, words};
 use crate::{Checked, Parameter, ParameterError, Values, Workload, WorkloadError, WorkloadInfo};
 
 const NAME: &str = "pointer-chase";
-/// Each line holds one pointer.
+/// No two pointers share a line.
 const LINE_BYTES: u64 = 128;
+/// The kernel adds addresses of pointers.
+const POINTER_BYTES: u64 = 8;
 /// Hops of a round of the kernel's loop.
 const ROUND_HOPS: u64 = 32;
 
 pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
     name: NAME,
-    summary: "pointer chase: each load needs the one before, in random order through a buffer",
+    summary: "pointer chase: each load needs the one before, in random order through a buffer, or up through it",
     source: include_str!("../../../../workloads/pointer-chase/pointer-chase.cu"),
     ptx: include_str!("../../../../workloads/pointer-chase/pointer-chase.ptx"),
     parameters: &[
@@ -26,9 +28,18 @@ pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
             1 << 20,
             LINE_BYTES,
             1 << 32,
-            "bytes of the buffer, a pointer in each 128 of them",
+            "bytes of the buffer",
         )
         .in_multiples_of(LINE_BYTES),
+        Parameter::bytes(
+            "stride",
+            LINE_BYTES,
+            LINE_BYTES,
+            1 << 32,
+            "bytes from one pointer of the buffer to the next",
+        )
+        .in_multiples_of(LINE_BYTES),
+        Parameter::flag("in_order", "1: each pointer leads to the next in memory"),
         Parameter::count("hops", 1 << 15, ROUND_HOPS, 1 << 31, "loads that are timed")
             .in_multiples_of(ROUND_HOPS),
         SEED,
@@ -39,7 +50,9 @@ pub(crate) const INFO: WorkloadInfo = WorkloadInfo {
 
 fn build(values: &Values) -> Result<Box<dyn Workload>, ParameterError> {
     Ok(Box::new(PointerChase {
-        lines: values.get("footprint") / LINE_BYTES,
+        pointers: values.get("footprint").div_ceil(values.get("stride")),
+        stride: values.get("stride"),
+        in_order: values.flag("in_order"),
         hops: values.get("hops"),
         seed: values.get("seed"),
         read_results: values.flag("read_results"),
@@ -48,18 +61,25 @@ fn build(values: &Values) -> Result<Box<dyn Workload>, ParameterError> {
 
 #[derive(Debug)]
 struct PointerChase {
-    lines: u64,
+    pointers: u64,
+    stride: u64,
+    in_order: bool,
     hops: u64,
     seed: u64,
     read_results: bool,
 }
 
 impl PointerChase {
-    /// For each line the next one: a single cycle through all of them, each order as likely as another (Sattolo).
+    /// For each pointer the next one: a single cycle through all of them, up through memory, or each order as likely as another
+    /// (Sattolo).
     fn order(&self) -> Vec<u32> {
+        if self.in_order {
+            let next = (1..self.pointers).chain([0]);
+            return next.map(|pointer| pointer as u32).collect();
+        }
         let random = Random::new(self.seed, 0);
-        let mut next: Vec<u32> = (0..self.lines as u32).collect();
-        for last in (1..self.lines).rev() {
+        let mut next: Vec<u32> = (0..self.pointers as u32).collect();
+        for last in (1..self.pointers).rev() {
             let other = random.below(last, last);
             next.swap(last as usize, other as usize);
         }
@@ -72,24 +92,24 @@ impl Workload for PointerChase {
         let module = host.gpu.load_module("pointer-chase.ptx", INFO.ptx)?;
         let order = self.order();
         let base = host.gpu.next_managed_address().0;
-        let chain = input(host, "chain", self.lines * LINE_BYTES, |bytes| {
-            let words_of_line = LINE_BYTES / 8;
+        let words_apart = self.stride / POINTER_BYTES;
+        let chain = input(host, "chain", self.pointers * self.stride, |bytes| {
             fill(bytes, |word: u64| {
-                let next = order[(word / words_of_line) as usize];
-                match word % words_of_line {
-                    0 => base + u64::from(next) * LINE_BYTES,
+                let next = order[(word / words_apart) as usize];
+                match word % words_apart {
+                    0 => base + u64::from(next) * self.stride,
                     _ => 0,
                 }
             });
         })?;
         let last = host.alloc("last", 8)?;
         let mut check = Check::bit_exact(NAME);
-        let visits = self.lines.next_multiple_of(ROUND_HOPS);
+        let visits = self.pointers.next_multiple_of(ROUND_HOPS);
         for (launch, hops) in (0..).zip([visits, self.hops]) {
             let args = [Arg::Buffer(chain), Arg::U32(hops as u32), Arg::Buffer(last)];
             host.launch(module, "pointer_chase", [1; 3], [1; 3], 0, &args)?;
-            let line = (0..hops % self.lines).fold(0, |line, _| order[line as usize]);
-            let expected = chain.address.0 + u64::from(line) * LINE_BYTES;
+            let reached = (0..hops % self.pointers).fold(0, |at, _| order[at as usize]);
+            let expected = chain.address.0 + u64::from(reached) * self.stride;
             let found = words::<u64>(host.gpu.host_bytes(last)).next();
             check.equal("last", launch, Some(expected), found)?;
         }
@@ -101,7 +121,7 @@ impl Workload for PointerChase {
     }
 
     fn footprint_bytes(&self) -> u64 {
-        self.lines * LINE_BYTES + 8
+        self.pointers * self.stride + POINTER_BYTES
     }
 }
 
@@ -110,19 +130,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chain_visits_every_line_before_it_comes_back() {
-        for lines in [1, 2, 3, 1000] {
+    fn the_chain_visits_every_pointer_before_it_comes_back() {
+        for (pointers, in_order) in [(1, false), (2, false), (3, true), (1000, false), (96, true)] {
             let program = PointerChase {
-                lines,
+                pointers,
+                stride: LINE_BYTES,
+                in_order,
                 hops: 32,
-                seed: lines,
+                seed: pointers,
                 read_results: false,
             };
             let order = program.order();
-            let mut line = 0;
-            for visited in 1..=lines {
-                line = order[line as usize];
-                assert_eq!(line == 0, visited == lines, "{visited} of {lines}");
+            let mut at = 0;
+            for visited in 1..=pointers {
+                at = order[at as usize];
+                assert_eq!(at == 0, visited == pointers, "{visited} of {pointers}");
             }
         }
     }

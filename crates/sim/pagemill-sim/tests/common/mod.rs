@@ -42,6 +42,8 @@ pub fn driver_machine() -> DriverMachine {
             entry: ns(150),
             block: ns(8000),
             chunk: ns(5000),
+            queue: Picos::ZERO,
+            first_batch: Picos::ZERO,
             host_page_unmap: ns(60),
             host_page_populate: Picos::ZERO,
             eviction: ns(10_000),

@@ -143,10 +143,12 @@ fn read_costs(mut driver: SourcedSection<'_>) -> Option<DriverCosts> {
     let chunk = driver.value("chunk", quantity::time);
     let host_page_unmap = driver.value("host_page_unmap", quantity::time);
     let host_page_populate = driver.optional("host_page_populate", quantity::time);
+    let queue = driver.optional("queue", quantity::time);
     let copy = driver.optional("copy", quantity::time);
     let eviction = driver.value("eviction", quantity::time);
     let eviction_waits = driver.value("eviction_waits", quantity::boolean);
     let replay = driver.value("replay", quantity::time);
+    let first_batch = driver.optional("first_batch", quantity::time);
     Some(DriverCosts {
         batch: batch?,
         entry: entry?,
@@ -154,10 +156,12 @@ fn read_costs(mut driver: SourcedSection<'_>) -> Option<DriverCosts> {
         chunk: chunk?,
         host_page_unmap: host_page_unmap?,
         host_page_populate: host_page_populate?.unwrap_or(Picos::ZERO),
+        queue: queue?.unwrap_or(Picos::ZERO),
         copy: copy?.unwrap_or(Picos::ZERO),
         eviction: eviction?,
         eviction_waits: eviction_waits?,
         replay: replay?,
+        first_batch: first_batch?.unwrap_or(Picos::ZERO),
     })
 }
 

@@ -1,6 +1,7 @@
 //! The unified-memory driver as a page manager: faults gather in a buffer, batches of them are served, and the accesses
 //! that waited are repeated.
 
+mod departure;
 mod fault_buffer;
 mod handler;
 mod host_tables;

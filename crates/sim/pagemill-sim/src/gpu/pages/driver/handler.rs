@@ -3,20 +3,21 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use pagemill_policy::residency::{
-    BLOCK_BYTES, BLOCK_PAGES, Call, Driver, Effects, Evicted, PAGE_BYTES, PageMask,
+    BLOCK_BYTES, BLOCK_PAGES, Call, Driver, Effects, PAGE_BYTES, PageMask,
 };
 use pagemill_types::Picos;
 
+use super::departure::{Departure, send_back};
 use super::fault_buffer::{Fault, FaultBuffer, Waiter};
 use super::host_tables::{populating, use_gpu_memory};
-use super::recording::{self, Moment, page_number};
-use super::spec::{DriverCosts, DriverMachine};
+use super::recording::{self, page_number};
+use super::spec::{Copies, DriverCosts, DriverMachine};
 use crate::gpu::memory::host_link::HostLink;
 use crate::gpu::pages::Moves;
 use crate::gpu::pages::events;
 use crate::gpu::pages::ledger::Ledger;
 use crate::parts::link::Direction;
-use crate::timeline::{Timeline, TimelineEvent, TimelineKind};
+use crate::timeline::{TimelineEvent, TimelineKind};
 
 /// What the driver did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,6 +94,8 @@ pub(super) struct FaultHandler {
     costs: DriverCosts,
     host_page_pages: u64,
     batch_entries: u32,
+    /// What the first batch costs beside others, until it was served.
+    first_batch: Picos,
     effects: Effects,
     phase: Phase,
     batch: Batch,
@@ -118,6 +121,7 @@ impl FaultHandler {
             costs: machine.costs,
             host_page_pages: u64::from(machine.policy.host_page.pages()),
             batch_entries: machine.faults.batch_entries,
+            first_batch: machine.costs.first_batch,
             effects: Effects::default(),
             phase: Phase::Fetch,
             batch: Batch::default(),
@@ -201,12 +205,13 @@ impl FaultHandler {
             };
             let (sent, copied) = send_back(effects, &costs, now, left, host_link);
             let start = now;
-            now = sent + processing(effects, &costs, host_page_pages);
+            let copies = Copies::of(&effects.copied());
+            now = sent + processing(effects, copies, &costs, host_page_pages);
             done = done.max(now).max(copied);
             recording::decided(&mut host_link.timeline, effects, left.moment(start, now));
             let bytes = effects.copied_bytes();
             if bytes > 0 {
-                let setup = costs.setup(&effects.copied());
+                let setup = costs.setup(copies);
                 let arrived = host_link
                     .link
                     .copy(now, Direction::ToGpu, bytes, setup)
@@ -221,7 +226,7 @@ impl FaultHandler {
                     when,
                 );
                 ready_at[block as usize] = arrived;
-                counts.migrations += 1;
+                counts.migrations += copies.count();
                 done = done.max(arrived);
             }
         });
@@ -338,8 +343,9 @@ impl FaultHandler {
         match self.phase {
             Phase::Fetch => {
                 self.fetch(now, buffer, host_link);
-                let entries = self.batch.entries;
-                HandlerStep::Again(now + self.costs.batch + Picos(self.costs.entry.0 * entries))
+                let entries = Picos(self.costs.entry.0 * self.batch.entries);
+                let first = std::mem::take(&mut self.first_batch);
+                HandlerStep::Again(now + first + self.costs.batch + entries)
             }
             Phase::Blocks => {
                 self.bring(now, host_link);
@@ -446,14 +452,14 @@ impl FaultHandler {
         let (sent, copied) = send_back(&self.effects, &self.costs, now, left, host_link);
         self.batch.copied = self.batch.copied.max(copied);
         self.counts.evictions += self.effects.evictions.len() as u64;
-        let at = sent + processing(&self.effects, &self.costs, self.host_page_pages);
+        let copies = self.copies();
+        let at = sent + processing(&self.effects, copies, &self.costs, self.host_page_pages);
         recording::decided(&mut host_link.timeline, &self.effects, left.moment(now, at));
         let bytes = self.effects.copied_bytes();
         if bytes > 0 {
             // Until the copy begins, the earliest it can end at.
-            self.ready_at[block as usize] = at
-                + self.costs.setup(&self.effects.copied())
-                + host_link.link.least_time(Direction::ToGpu, bytes);
+            self.ready_at[block as usize] =
+                at + self.costs.setup(copies) + host_link.link.least_time(Direction::ToGpu, bytes);
         }
         Some(at)
     }
@@ -466,12 +472,13 @@ impl FaultHandler {
         };
         let bytes = self.effects.copied_bytes();
         if bytes > 0 {
-            let setup = self.costs.setup(&self.effects.copied());
+            let copies = self.copies();
+            let setup = self.costs.setup(copies);
             let arrived = host_link
                 .link
                 .copy(now, Direction::ToGpu, bytes, setup)
                 .done;
-            self.counts.migrations += 1;
+            self.counts.migrations += copies.count();
             self.ready_at[block as usize] = arrived;
             host_link.timeline.record(|| TimelineEvent {
                 kind: TimelineKind::Migration {
@@ -495,6 +502,15 @@ impl FaultHandler {
             );
             self.batch.copied = self.batch.copied.max(arrived);
         }
+    }
+
+    /// The copies of what the last block decided.
+    fn copies(&self) -> Copies {
+        let faulted = match self.host_page_pages {
+            1 => self.batch.needed.1,
+            _ => self.batch.needed.1.big_pages(),
+        };
+        Copies::by_cause(&self.effects.copied(), &faulted)
     }
 
     /// The next block to prefetch that no fault of the batch has brought meanwhile.
@@ -615,89 +631,13 @@ fn book(
     again
 }
 
-/// For which block others leave, and in which batch.
-#[derive(Clone, Copy, Debug)]
-struct Departure {
-    base: u64,
-    block: u32,
-    batch: u64,
-}
-
-impl Departure {
-    /// What leaves `block` outside of batches.
-    fn to_host(base: u64, block: u32) -> Self {
-        Self {
-            base,
-            block,
-            batch: 0,
-        }
-    }
-
-    /// Of the block for which others leave.
-    fn moment(self, start: Picos, done: Picos) -> Moment {
-        Moment {
-            page: page_number(self.base, self.block),
-            start,
-            done,
-            batch: self.batch,
-        }
-    }
-}
-
-/// Starts the copies of evicted blocks; answers when the driver goes on, and when the last copy ends.
-fn send_back(
-    effects: &Effects,
-    costs: &DriverCosts,
-    now: Picos,
-    left: Departure,
-    host_link: &mut HostLink,
-) -> (Picos, Picos) {
-    let (mut at, mut copied) = (now, now);
-    for evicted in &effects.evictions {
-        at += costs.eviction;
-        let (start, mut done) = (at, at);
-        let bytes = u64::from(evicted.copied.count()) * PAGE_BYTES;
-        if bytes > 0 {
-            let setup = costs.setup(&evicted.copied);
-            copied = host_link.link.copy(at, Direction::ToCpu, bytes, setup).done;
-            done = copied;
-            if costs.eviction_waits {
-                at = copied;
-            }
-        }
-        record_departure(evicted, left, (start, done), &mut host_link.timeline);
-    }
-    (at, copied)
-}
-
-/// Records in timeline and page map that a block left.
-fn record_departure(
-    evicted: &Evicted,
-    left: Departure,
-    (start, done): (Picos, Picos),
-    timeline: &mut Timeline,
-) {
-    let page = page_number(left.base, evicted.block);
-    let when = Moment {
-        page,
-        ..left.moment(start, done)
-    };
-    if evicted.block == left.block {
-        let pages = evicted.copied.or(&evicted.dropped);
-        return recording::changed(timeline, events::SENT_BACK, &pages, when);
-    }
-    timeline.record(|| TimelineEvent {
-        kind: TimelineKind::Eviction { page },
-        start,
-        end: done,
-        bytes: u64::from(evicted.copied.count()) * PAGE_BYTES,
-    });
-    recording::changed(timeline, events::EVICTION, &evicted.copied, when);
-    recording::changed(timeline, events::DROPPED, &evicted.dropped, when);
-}
-
 /// The driver's own time for a block, evictions aside.
-fn processing(effects: &Effects, costs: &DriverCosts, host_page_pages: u64) -> Picos {
+fn processing(
+    effects: &Effects,
+    copies: Copies,
+    costs: &DriverCosts,
+    host_page_pages: u64,
+) -> Picos {
     let chunk = if effects.new_chunk {
         costs.chunk
     } else {
@@ -705,5 +645,6 @@ fn processing(effects: &Effects, costs: &DriverCosts, host_page_pages: u64) -> P
     };
     let unmapped = u64::from(effects.host_unmapped.count()).div_ceil(host_page_pages);
     let unmapping = Picos(costs.host_page_unmap.0 * unmapped);
-    costs.block + chunk + unmapping + populating(effects, costs, host_page_pages)
+    let populating = populating(effects, costs, host_page_pages);
+    costs.block + chunk + unmapping + costs.queueing(copies) + populating
 }

@@ -95,6 +95,8 @@ fn machine(growth: &str, counts: bool) -> DriverMachine {
             entry: ns(100),
             block: ns(500),
             chunk: ns(300),
+            queue: Picos::ZERO,
+            first_batch: Picos::ZERO,
             host_page_unmap: ns(10),
             host_page_populate: ns(5),
             eviction: ns(700),
