@@ -32,11 +32,8 @@ pub enum Failure {
 impl Failure {
     /// A command was asked for under a name that it had before.
     pub fn renamed(command: &str, words: &[String]) -> Self {
-        let words: Vec<String> = words.iter().map(|word| typed(word)).collect();
-        Self::Usage(format!(
-            "this has another name now: pagemill {command} {}",
-            words.join(" ")
-        ))
+        let line = command_line(command, words);
+        Self::Usage(format!("this has another name now: {line}"))
     }
 
     /// The exit code of the process.
@@ -64,6 +61,12 @@ impl Failure {
         // A closed standard error leaves no place for a message.
         let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
     }
+}
+
+/// What to type for `command` with these words.
+pub fn command_line(command: &str, words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| typed(word)).collect();
+    format!("pagemill {command} {}", words.join(" "))
 }
 
 impl From<InputErrors> for Failure {

@@ -116,7 +116,7 @@ fn questions_without_an_answer_are_code_2() {
 }
 
 #[test]
-fn questions_without_a_name_are_told_their_name() {
+fn questions_without_a_name_are_answered_and_named() {
     for (old, new) in [
         (
             &[
@@ -126,13 +126,13 @@ fn questions_without_a_name_are_told_their_name() {
                 "--pattern",
                 "grid-stride",
                 "--machine",
-                "gh200",
+                "no-gpu",
             ][..],
-            "pagemill advise pattern grid-stride --factor 1.5 --machine gh200",
+            "pagemill advise pattern grid-stride --factor 1.5 --machine no-gpu",
         ),
         (
-            &["advise", "--pattern=grid-stride", "--factor", "2"],
-            "pagemill advise pattern grid-stride --factor 2",
+            &["advise", "--pattern=grid-stride", "--factor", "x"],
+            "pagemill advise pattern grid-stride --factor x",
         ),
         (&["advise", "--pattern"], "pagemill advise pattern PATTERN"),
         (
@@ -140,16 +140,16 @@ fn questions_without_a_name_are_told_their_name() {
             "pagemill advise model 'a model.gguf' --machine all",
         ),
         (
-            &["advise", "--runs", "3", "--", "./program", "--memory"],
-            "pagemill advise program --runs 3 -- ./program --memory",
+            &["advise", "--runs", "x", "--", "./program", "--memory"],
+            "pagemill advise program --runs x -- ./program --memory",
         ),
         (
-            &["advise", "--", "./program"],
-            "pagemill advise program -- ./program",
+            &["advise", "--machine", "no-gpu", "--", "./program"],
+            "pagemill advise program --machine no-gpu -- ./program",
         ),
         (
-            &["advise", "--memory", "64MiB", "--", "sort", "x"],
-            "pagemill advise pager --memory 64MiB -- sort x",
+            &["advise", "--memory", "x", "--", "sort", "x"],
+            "pagemill advise pager --memory x -- sort x",
         ),
         (
             &["zero", "advise", "--runs", "3", "--", "./touch"],
@@ -157,7 +157,11 @@ fn questions_without_a_name_are_told_their_name() {
         ),
     ] {
         let error = run(old).error(2);
-        assert!(error.trim_end().ends_with(new), "{old:?}: {error}");
+        let first = error.lines().next().expect("a line");
+        assert!(first.ends_with(new), "{old:?}: {error}");
     }
     assert!(run(&["advise"]).error(2).contains("Commands:"));
+    let rest = &QUESTION[3..];
+    let before = [&["advise", "--pattern", "grid-stride"], rest].concat();
+    assert_eq!(run(&before).stdout, run(&QUESTION).result());
 }

@@ -12,25 +12,50 @@ mod zero;
 
 pub use arguments::AdviseArguments;
 
+use std::io::Write;
 use std::path::Path;
 
-use crate::failure::Failure;
+use clap::Parser;
+
+use crate::failure::{Failure, command_line};
 use arguments::Question;
 
 /// Answers the question.
 pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     match &arguments.question {
-        Some(Question::Program(arguments)) => program::advise(arguments),
-        Some(Question::Pattern(arguments)) => pattern::advise(arguments),
-        Some(Question::Model(arguments)) => model::advise(arguments),
-        Some(Question::Pager(arguments)) => memory::advise(arguments),
-        Some(Question::Zero(arguments)) => zero::advise(arguments),
-        None => Err(unnamed(&arguments.unnamed)),
+        Some(question) => answer(question),
+        None => answer(&named(&arguments.unnamed)),
     }
 }
 
+fn answer(question: &Question) -> Result<(), Failure> {
+    match question {
+        Question::Program(arguments) => program::advise(arguments),
+        Question::Pattern(arguments) => pattern::advise(arguments),
+        Question::Model(arguments) => model::advise(arguments),
+        Question::Pager(arguments) => memory::advise(arguments),
+        Question::Zero(arguments) => zero::advise(arguments),
+    }
+}
+
+#[derive(Parser)]
+struct Named {
+    #[command(subcommand)]
+    question: Question,
+}
+
+/// The question that was asked as before questions had names. Says how it is asked now; what cannot be asked ends the process.
+fn named(words: &[String]) -> Question {
+    let words = with_name(words);
+    let line = command_line("advise", &words);
+    // A closed standard error leaves no place for a message.
+    let _ = writeln!(std::io::stderr(), "this has another name now: {line}");
+    let all = std::iter::once("pagemill advise").chain(words.iter().map(String::as_str));
+    Named::try_parse_from(all).map_or_else(|error| error.exit(), |named| named.question)
+}
+
 /// A question as it was asked before questions had names, with its name.
-fn unnamed(words: &[String]) -> Failure {
+fn with_name(words: &[String]) -> Vec<String> {
     let own = words.split(|word| word == "--").next().unwrap_or_default();
     let has = |option: &str| {
         let value = format!("{option}=");
@@ -60,7 +85,8 @@ fn unnamed(words: &[String]) -> Failure {
             "program"
         }
     };
-    Failure::renamed(&format!("advise {question}"), &words)
+    words.insert(0, question.to_owned());
+    words
 }
 
 fn is_model(word: &str) -> bool {
