@@ -32,8 +32,7 @@ pub enum Failure {
 impl Failure {
     /// A command was asked for under a name that it had before.
     pub fn renamed(command: &str, words: &[String]) -> Self {
-        let line = command_line(command, words);
-        Self::Usage(format!("this has another name now: {line}"))
+        Self::Usage(new_name(command, words))
     }
 
     /// The exit code of the process.
@@ -63,10 +62,11 @@ impl Failure {
     }
 }
 
-/// What to type for `command` with these words.
-pub fn command_line(command: &str, words: &[String]) -> String {
+/// What to say of a command that is called `command` now, with the words to type after it.
+pub fn new_name(command: &str, words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| typed(word)).collect();
-    format!("pagemill {command} {}", words.join(" "))
+    let words = words.join(" ");
+    format!("this has another name now: pagemill {command} {words}")
 }
 
 impl From<InputErrors> for Failure {

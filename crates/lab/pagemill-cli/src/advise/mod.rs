@@ -17,7 +17,7 @@ use std::path::Path;
 
 use clap::Parser;
 
-use crate::failure::{Failure, command_line};
+use crate::failure::{Failure, new_name};
 use arguments::Question;
 
 /// Answers the question.
@@ -44,12 +44,11 @@ struct Named {
     question: Question,
 }
 
-/// The question that was asked as before questions had names. Says how it is asked now; what cannot be asked ends the process.
+/// The question of `words`, which lack its name. Prints the new spelling; words that are no question end the process.
 fn named(words: &[String]) -> Question {
     let words = with_name(words);
-    let line = command_line("advise", &words);
     // A closed standard error leaves no place for a message.
-    let _ = writeln!(std::io::stderr(), "this has another name now: {line}");
+    let _ = writeln!(std::io::stderr(), "{}", new_name("advise", &words));
     let all = std::iter::once("pagemill advise").chain(words.iter().map(String::as_str));
     Named::try_parse_from(all).map_or_else(|error| error.exit(), |named| named.question)
 }

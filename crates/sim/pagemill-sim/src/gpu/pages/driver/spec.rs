@@ -55,8 +55,7 @@ pub struct DriverCosts {
     pub host_page_unmap: Picos,
     /// Of a host page that the first touch of the GPU allocates.
     pub host_page_populate: Picos,
-    /// Of deciding and queueing a copy, before it can begin. Pages that come for one reason, without a gap between them, are
-    /// one copy.
+    /// Of deciding and queueing a copy, before it can begin. Pages without a gap that move for one reason are one copy.
     pub queue: Picos,
     /// Of setting up a copy; the link moves nothing meanwhile.
     pub copy: Picos,
@@ -84,8 +83,8 @@ impl Copies {
         Self(u64::from(pages.runs()))
     }
 
-    /// Of pages of which some were faulted on, and others come along. The driver copies the first and then the others, even
-    /// where they are neighbors.
+    /// Of pages some of which were faulted on; the others are prefetched with them. The driver copies the first and then the
+    /// others, even where they are neighbors.
     pub(super) fn by_cause(pages: &PageMask, faulted: &PageMask) -> Self {
         let along = pages.without(faulted);
         Self(u64::from(pages.and(faulted).runs() + along.runs()))
@@ -149,7 +148,7 @@ mod tests {
         assert_eq!(count(&islands), 5);
         assert_eq!(Copies::of(&islands).count(), 4);
         assert_eq!(count(&faulted), 1);
-        // A fault on a page that comes without a copy.
+        // The page that faulted is not copied.
         assert_eq!(count(&PageMask::range(1..16)), 1);
     }
 }
