@@ -3,8 +3,9 @@
 use crate::memory::DeviceMemory;
 
 impl DeviceMemory {
-    /// From now on, loads beyond an allocation succeed up to the next multiple of `granule_bytes`, and read zeros there; 0 traps at
-    /// the first byte. Stores and atomics always trap.
+    /// From now on, loads beyond an allocation succeed up to the next multiple of `granule_bytes` behind its end, and read zeros
+    /// there: one that ends on such a multiple has a whole granule more, as a neighbor on a mapped page would be. 0 traps at the
+    /// first byte. Stores and atomics always trap.
     pub fn set_read_granule(&mut self, granule_bytes: u64) {
         self.beyond.granule = granule_bytes;
     }
@@ -28,7 +29,7 @@ impl DeviceMemory {
             return false;
         };
         let end = before.address() + before.bytes();
-        let limit = end.checked_next_multiple_of(granule).unwrap_or(end);
+        let limit = (end + 1).checked_next_multiple_of(granule).unwrap_or(end);
         address
             .checked_add(bytes)
             .is_some_and(|load_end| load_end <= limit)
@@ -66,6 +67,10 @@ mod tests {
             assert_eq!(passes(&memory, offset), expected, "{offset}");
         }
         assert!(!memory.reads_beyond(a - 8, 8), "nothing is before it");
+        let b = memory.alloc("b", 1024, 4096).expect("there is room");
+        for (offset, expected) in [(1024, true), (1528, true), (1536, false)] {
+            assert_eq!(memory.reads_beyond(b + offset, 8), expected, "{offset}");
+        }
         memory
             .bytes_mut(a + 996, 4)
             .expect("inside")
