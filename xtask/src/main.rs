@@ -166,7 +166,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Python => {
             let mut tally = tally::Tally::default();
             let environment = python::provide()?;
-            python::test(&environment, &site::make(None)?, &mut tally)?;
+            python::test(&environment, &site::make(None)?, false, &mut tally)?;
             Ok(passed(&tally))
         }
         Command::Workloads {

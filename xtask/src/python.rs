@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::built;
 use crate::process::{self, watch};
 use crate::tally::Tally;
+use crate::test::FULL;
 use crate::venv::{Environment, pip_install};
 use crate::workspace;
 
@@ -30,7 +31,7 @@ pub fn provide() -> Result<PathBuf> {
 }
 
 /// Runs every test of the package in `environment`; those of the pages open `site`.
-pub fn test(environment: &Path, site: &Path, tally: &mut Tally) -> Result<()> {
+pub fn test(environment: &Path, site: &Path, full: bool, tally: &mut Tally) -> Result<()> {
     let failures_before = tally.failures();
     let mut pytest = Command::new(environment.join("bin/python"));
     pytest
@@ -47,6 +48,9 @@ pub fn test(environment: &Path, site: &Path, tally: &mut Tally) -> Result<()> {
         .env("PAGEMILL", built::folder().join("pagemill"))
         .env("PAGEMILL_SITE", site)
         .env_remove("PYTHONPATH");
+    if full {
+        pytest.env(FULL, "1");
+    }
     let succeeded = watch(&mut pytest, |line| tally.see_pytest_line(line))?;
     if !succeeded && tally.failures() == failures_before {
         bail!("pytest failed without naming a test; standard error says why");

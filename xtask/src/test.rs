@@ -17,8 +17,8 @@ use crate::{
 /// Names the file that `pagemill_testkit::skip` appends to.
 const SKIP_LOG: &str = "PAGEMILL_SKIP_LOG";
 
-/// If set, randomized tests run at length.
-const FULL: &str = "PAGEMILL_TEST_FULL";
+/// If set, tests run at length: random ones longer, rows that cost up to a minute.
+pub const FULL: &str = "PAGEMILL_TEST_FULL";
 
 /// Where property tests begin. A change is judged by the same cases each time; `full`, a plain `cargo test` and
 /// `cargo xtask fuzz` look for new ones.
@@ -103,7 +103,7 @@ fn run_others(full: bool) -> Tally {
     let mut all = std::thread::scope(|scope| {
         let beside = scope.spawn(|| run_beside(full));
         let mut all = Tally::default();
-        if let Err(error) = run_python(&mut all) {
+        if let Err(error) = run_python(&mut all, full) {
             all.check("Python package", || Err(error));
         }
         all.add(beside.join().expect("what fails is counted"));
@@ -159,11 +159,11 @@ fn provide() -> Result<()> {
     Ok(())
 }
 
-fn run_python(all: &mut Tally) -> Result<()> {
+fn run_python(all: &mut Tally, full: bool) -> Result<()> {
     let environment = part(all, "Python package", |_| python::provide())?;
     let site = part(all, "site", |_| site::make(None))?;
     part(all, "Python tests", |tally| {
-        python::test(&environment, &site, tally)
+        python::test(&environment, &site, full, tally)
     })
 }
 
