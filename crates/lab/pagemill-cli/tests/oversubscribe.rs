@@ -87,6 +87,20 @@ fn the_gpu_has_the_peak_over_the_factor() {
 }
 
 #[test]
+fn a_walk_of_pages_agrees_with_the_cpu_in_order_and_scattered() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let source = root().join("examples/cuda/page_walk.cu");
+    let program = toolkit.compile(&source, "page_walk", &[]);
+    let options = ["--machine", "rtx5090", "--oversubscribe", "1.25"];
+    for scattered in ["0", "1"] {
+        let (rows, _) = rows(&program, &options, &["64", "1024", scattered]);
+        assert!(number(&rows[0], "evictions") > 0, "{}", rows[0]);
+    }
+}
+
+#[test]
 fn the_peak_is_not_the_sum() {
     let Some(program) = holds("holds_peak") else {
         return;

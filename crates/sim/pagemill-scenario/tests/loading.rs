@@ -7,7 +7,7 @@ use pagemill_scenario::{
     MACHINES, ParameterValue, Point, PointSpec, SCENARIOS, Scenario, load, load_text,
 };
 use pagemill_sim::uvm::UvmMachine;
-use pagemill_sim::{GpuMachine, HostCopies, Validity};
+use pagemill_sim::{GpuMachine, HostCopies, Translation, Validity};
 use proptest::prelude::*;
 
 const SOUND: &str = r#"
@@ -308,7 +308,12 @@ fn the_machine_of_the_document_differs_from_its_base_where_it_says_so() {
     };
     let mut paper = machine("gtx480-paper");
     let chain = paper.gmmu.transactions.take().expect("a chain");
-    assert_eq!((chain.bytes, chain.in_flight), (128, 1));
+    let in_flight = (chain.in_flight, chain.units_in_flight);
+    assert_eq!((chain.bytes, in_flight), (128, (1, 5)));
+    let Translation::OneLevel { tlb, .. } = &mut paper.translation else {
+        panic!("one level of TLBs");
+    };
+    assert_eq!(std::mem::take(&mut tlb.retry_cycles), 40);
     assert_eq!(paper.gmmu.validity, Validity::AtArrival);
     assert_eq!(paper.host_copies, HostCopies::Everything);
     paper.gmmu.validity = Validity::AtRequest;

@@ -3,9 +3,11 @@
 mod common;
 
 use common::{compute, exit, load, migrate, shape, wait};
+use pagemill_ptx::CacheHint;
 use pagemill_sim::gpu::{
-    Buffer, GpuMachine, Host, HostCopies, HostReads, MergeScope, Options, Placement, Report,
-    StallScope, Step, StepEnd, SyntheticGrid, TransactionChain, TransferMode, Validity, WarpPlace,
+    Buffer, GpuMachine, Host, HostCopies, HostReads, L1Loads, MergeScope, Options, Placement,
+    Report, StallScope, Step, StepEnd, SyntheticGrid, TransactionChain, TransferMode, Validity,
+    WarpPlace,
 };
 use pagemill_types::{PageSize, Picos};
 
@@ -173,6 +175,7 @@ fn a_chain_of_transactions_takes_a_round_trip_each() {
             bytes,
             round_trip: Picos::from_nanos(round_trip_ns),
             in_flight,
+            units_in_flight: 8,
         }))
     };
     // 2 MiB are 16,384 transactions of 128 bytes; the burst's own 131.6 us pass meanwhile.
@@ -182,6 +185,86 @@ fn a_chain_of_transactions_takes_a_round_trip_each() {
     assert!(added(chain(100, 400, 1)).abs_diff(20_972 * 400) <= 1);
     // A chain that is faster than the link leaves the link's time.
     assert_eq!(chain(4096, 100, 1), burst_ns);
+}
+
+/// Time of a warp that reads the last 128 bytes of the first 64 KiB of a page whose first KiB is there.
+fn gap_ns(units_in_flight: u32) -> u64 {
+    let mut machine = GpuMachine::gtx480();
+    machine.gmmu.transactions = Some(TransactionChain {
+        bytes: 128,
+        round_trip: Picos::from_nanos(1000),
+        in_flight: 1,
+        units_in_flight,
+    });
+    let mut host = host(&machine, migrate("single-range", PageSize::MIB_2, 1024));
+    let buffer = host.alloc("data", PAGE).unwrap();
+    read(&mut host, buffer, 1);
+    let mut grid = SyntheticGrid::new(shape(1, 1), |place: WarpPlace, step: &mut Step| match place
+        .step
+    {
+        0 => load(step, buffer.address.0 + (64 << 10) - 128, 0),
+        1 => wait(step, 1),
+        _ => exit(step),
+    });
+    host.launch_grid("gap", &mut grid).unwrap();
+    host.finish().time_ns
+}
+
+#[test]
+fn units_of_a_gap_move_side_by_side() {
+    // The first unit is 8 round trips of 1 us, the gap 63 units.
+    let rounds = |units: u32| 63_u64.div_ceil(u64::from(units)) * 8_000;
+    let other = gap_ns(1) - rounds(1);
+    for units in [2, 5, 63, 1000] {
+        assert_eq!(gap_ns(units), rounds(units) + other, "{units}");
+    }
+}
+
+#[test]
+fn blocks_start_no_faster_than_the_machine_gives_them_out() {
+    let kernel_ns = |interval_ns| {
+        let mut machine = GpuMachine::gtx480();
+        machine.sm.block_interval = Picos::from_nanos(interval_ns);
+        let mut host = host(&machine, TransferMode::IdealOverlap);
+        let mut grid = SyntheticGrid::new(shape(10_000, 1), |_: WarpPlace, step: &mut Step| {
+            exit(step);
+        });
+        host.launch_grid("tiny", &mut grid).unwrap();
+        host.finish().time_ns
+    };
+    let unlimited = kernel_ns(0);
+    assert!(unlimited < 100_000, "{unlimited}");
+    let limited = kernel_ns(50);
+    assert!((499_000..510_000).contains(&limited), "{limited}");
+}
+
+#[test]
+fn l1_that_keeps_read_only_data_serves_no_other_loads() {
+    let hits = |l1_loads, cache_hint| {
+        let mut machine = GpuMachine::gtx480();
+        machine.sm.l1_loads = l1_loads;
+        let mut host = host(&machine, TransferMode::IdealOverlap);
+        let buffer = host.alloc("data", 4096).unwrap();
+        let mut grid =
+            SyntheticGrid::new(
+                shape(1, 1),
+                |place: WarpPlace, step: &mut Step| match place.step {
+                    8 => exit(step),
+                    odd if odd % 2 == 1 => wait(step, 1),
+                    _ => {
+                        load(step, buffer.address.0, 0);
+                        step.access.cache_hint = cache_hint;
+                    }
+                },
+            );
+        host.launch_grid("again", &mut grid).unwrap();
+        let l1 = host.finish().memory.l1;
+        (l1.load_hits, l1.load_misses)
+    };
+    let (plain, read_only) = (CacheHint::Default, CacheHint::ReadOnly);
+    assert_eq!(hits(L1Loads::All, plain), (3, 1));
+    assert_eq!(hits(L1Loads::ReadOnly, read_only), (3, 1));
+    assert_eq!(hits(L1Loads::ReadOnly, plain), (0, 0));
 }
 
 #[test]

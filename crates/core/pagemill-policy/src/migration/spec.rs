@@ -132,6 +132,17 @@ impl Migration {
             || moves_units && *gap_threshold_bytes == 0 && range_slots.is_none()
     }
 
+    /// Bytes that a migration moves as one: the page if only whole pages move (section 1: the page is the migration
+    /// unit), otherwise the unit.
+    pub fn bytes_moved_as_one(&self) -> u64 {
+        let moves_pages = self.spec.policy.name == WholePage::ENTRY.name;
+        u64::from(if moves_pages {
+            self.page_bytes
+        } else {
+            self.spec.unit_bytes
+        })
+    }
+
     /// The policy that decides.
     pub fn policy(&self) -> &dyn MigrationPolicy {
         &*self.policy

@@ -10,8 +10,8 @@ use pagemill_sim::parts::page_walk::WalkerSpec;
 use pagemill_sim::parts::tlb::TlbSpec;
 use pagemill_sim::{
     AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
-    InstructionTimings, InterconnectSpec, Memory, MergeScope, Placement, SmSpec, SpecError,
-    StallScope, TlbScope, TransactionChain, Translation, Validity,
+    InstructionTimings, InterconnectSpec, L1Loads, Memory, MergeScope, Placement, SmSpec,
+    SpecError, StallScope, TlbScope, TransactionChain, Translation, Validity,
 };
 use pagemill_types::{PageSize, Picos};
 
@@ -217,6 +217,9 @@ fn read_sm(mut sm: SourcedSection<'_>) -> Option<SmSpec> {
     let segment_cycles = sm.value("segment", cycles);
     let shared_replay_cycles = sm.value("shared_replay", cycles);
     let block_start_cycles = sm.value("block_start", cycles);
+    let block_interval = sm.optional("block_interval", quantity::time);
+    let kept = [("all", L1Loads::All), ("read-only", L1Loads::ReadOnly)];
+    let l1_loads = sm.optional("l1_loads", one_of("loads that L1 keeps", &kept));
     let timings = sm.section("timings").and_then(read_timings);
     Some(SmSpec {
         count: count?,
@@ -235,6 +238,8 @@ fn read_sm(mut sm: SourcedSection<'_>) -> Option<SmSpec> {
         segment_cycles: segment_cycles?,
         shared_replay_cycles: shared_replay_cycles?,
         block_start_cycles: block_start_cycles?,
+        block_interval: block_interval?.unwrap_or(Picos::ZERO),
+        l1_loads: l1_loads?.unwrap_or_default(),
     })
 }
 
@@ -456,10 +461,12 @@ fn read_transactions(gmmu: &mut SourcedSection<'_>) -> Option<Option<Transaction
     let bytes = chain.value("bytes", bytes);
     let round_trip = chain.value("round_trip", quantity::time);
     let in_flight = chain.value("in_flight", number);
+    let units_in_flight = chain.optional("units_in_flight", number);
     Some(Some(TransactionChain {
         bytes: bytes?,
         round_trip: round_trip?,
         in_flight: in_flight?,
+        units_in_flight: units_in_flight?.unwrap_or(1),
     }))
 }
 

@@ -20,8 +20,8 @@ pub use host::report::{LaunchReport, Report, Sampling};
 pub use host::runtime::Arrived;
 pub use machine::{
     AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
-    InstructionTimings, InterconnectSpec, Memory, MergeScope, PatternCosts, Placement, SmSpec,
-    StallScope, TlbScope, TransactionChain, Translation, Validity, WriteBursts,
+    InstructionTimings, InterconnectSpec, L1Loads, Memory, MergeScope, PatternCosts, Placement,
+    SmSpec, StallScope, TlbScope, TransactionChain, Translation, Validity, WriteBursts,
 };
 pub use memory::translation::TranslationSpec;
 pub use pagemill_ptx::{DeviceFacts, Executor};

@@ -69,6 +69,7 @@ impl UvmMachine {
                     chunk: ns(33_000),
                     queue: ns(1950),
                     first_batch: ns(125_000),
+                    host_fault: ns(36_000),
                     host_page_unmap: ns(215),
                     host_page_populate: Picos::ZERO,
                     eviction: ns(90_000),

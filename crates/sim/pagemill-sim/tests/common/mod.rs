@@ -44,6 +44,7 @@ pub fn driver_machine() -> DriverMachine {
             chunk: ns(5000),
             queue: Picos::ZERO,
             first_batch: Picos::ZERO,
+            host_fault: ns(8000),
             host_page_unmap: ns(60),
             host_page_populate: Picos::ZERO,
             eviction: ns(10_000),

@@ -137,31 +137,36 @@ fn read_faults(mut faults: SourcedSection<'_>) -> Option<FaultSpec> {
 }
 
 fn read_costs(mut driver: SourcedSection<'_>) -> Option<DriverCosts> {
-    let batch = driver.value("batch", quantity::time);
-    let entry = driver.value("entry", quantity::time);
-    let block = driver.value("block", quantity::time);
-    let chunk = driver.value("chunk", quantity::time);
-    let host_page_unmap = driver.value("host_page_unmap", quantity::time);
-    let host_page_populate = driver.optional("host_page_populate", quantity::time);
-    let queue = driver.optional("queue", quantity::time);
-    let copy = driver.optional("copy", quantity::time);
-    let eviction = driver.value("eviction", quantity::time);
+    // What the CPU does takes this much of the times below; copies are the link's.
+    let host_percent = driver.optional("host_percent", number)?.unwrap_or(100);
+    let of_host = |time: Picos| Picos(time.0 * u64::from(host_percent) / 100);
+    let batch = driver.value("batch", quantity::time).map(of_host);
+    let entry = driver.value("entry", quantity::time).map(of_host);
+    let block = driver.value("block", quantity::time).map(of_host);
+    let chunk = driver.value("chunk", quantity::time).map(of_host);
+    let unmap = driver.value("host_page_unmap", quantity::time);
+    let eviction = driver.value("eviction", quantity::time).map(of_host);
     let eviction_waits = driver.value("eviction_waits", quantity::boolean);
-    let replay = driver.value("replay", quantity::time);
-    let first_batch = driver.optional("first_batch", quantity::time);
+    let replay = driver.value("replay", quantity::time).map(of_host);
+    let mut optional = |key| driver.optional(key, quantity::time);
+    let (populate, queue) = (optional("host_page_populate"), optional("queue"));
+    let (copy, first_batch) = (optional("copy"), optional("first_batch"));
+    let (host_fault, block) = (optional("host_fault"), block?);
+    let or_zero = |time: Option<Picos>| of_host(time.unwrap_or(Picos::ZERO));
     Some(DriverCosts {
         batch: batch?,
         entry: entry?,
-        block: block?,
+        block,
         chunk: chunk?,
-        host_page_unmap: host_page_unmap?,
-        host_page_populate: host_page_populate?.unwrap_or(Picos::ZERO),
-        queue: queue?.unwrap_or(Picos::ZERO),
+        host_page_unmap: unmap.map(of_host)?,
+        host_page_populate: or_zero(populate?),
+        queue: or_zero(queue?),
         copy: copy?.unwrap_or(Picos::ZERO),
         eviction: eviction?,
         eviction_waits: eviction_waits?,
         replay: replay?,
-        first_batch: first_batch?.unwrap_or(Picos::ZERO),
+        first_batch: or_zero(first_batch?),
+        host_fault: host_fault?.map_or(block, of_host),
     })
 }
 

@@ -123,6 +123,8 @@ impl GpuMachine {
         if let Some(chain) = self.gmmu.transactions {
             within("gmmu.transactions.bytes", chain.bytes, 1, 1 << 30)?;
             within("gmmu.transactions.in_flight", chain.in_flight, 1, 1 << 20)?;
+            let units = chain.units_in_flight;
+            within("gmmu.transactions.units_in_flight", units, 1, 1 << 20)?;
         }
         within(
             "gmmu.state_query_cycles",

@@ -2,8 +2,8 @@
 
 use crate::gpu::machine::{
     AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
-    InstructionTimings, InterconnectSpec, Memory, MergeScope, Placement, SmSpec, StallScope,
-    TlbScope, Translation, Validity,
+    InstructionTimings, InterconnectSpec, L1Loads, Memory, MergeScope, Placement, SmSpec,
+    StallScope, TlbScope, Translation, Validity,
 };
 use crate::parts::cache::CacheSpec;
 use crate::parts::dram::DramSpec;
@@ -181,5 +181,7 @@ fn fermi(count: u32) -> SmSpec {
         segment_cycles: 2,
         shared_replay_cycles: 2,
         block_start_cycles: 50,
+        block_interval: Picos::ZERO,
+        l1_loads: L1Loads::All,
     }
 }

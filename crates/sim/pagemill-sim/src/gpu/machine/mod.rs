@@ -3,6 +3,7 @@
 mod check;
 mod gtx480;
 
+pub use crate::gpu::memory::request::L1Loads;
 use crate::gpu::memory::translation::TranslationSpec;
 use crate::gpu::pages::driver::DriverMachine;
 use crate::parts::cache::CacheSpec;
@@ -300,6 +301,10 @@ pub struct SmSpec {
     pub shared_replay_cycles: u32,
     /// Cycles from the end of a block to the start of the one that takes its place.
     pub block_start_cycles: u32,
+    /// Time between two block starts of the whole GPU; zero where they are not limited.
+    pub block_interval: Picos,
+    /// Which loads of global memory L1 keeps.
+    pub l1_loads: L1Loads,
 }
 
 /// The network between SMs and memory partitions.
@@ -399,21 +404,25 @@ pub enum Validity {
     AtArrival,
 }
 
-/// A migration as a chain of transactions: a new one starts when an earlier one has been answered.
+/// A migration as chains of transactions: a new one starts when an earlier one has been answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransactionChain {
     /// Bytes of one transaction.
     pub bytes: u32,
     /// From the start of a transaction to its answer.
     pub round_trip: Picos,
-    /// Transactions of one migration under way at a time.
+    /// Transactions of one migration unit under way at a time.
     pub in_flight: u32,
+    /// Units of one migration under way at a time. A whole page is one unit.
+    pub units_in_flight: u32,
 }
 
 impl TransactionChain {
-    /// The least time in which `bytes` move.
-    pub fn time_for(&self, bytes: u64) -> Picos {
+    /// The least time in which `bytes` move, in units of `unit_bytes`.
+    pub fn time_for(&self, bytes: u64, unit_bytes: u64) -> Picos {
         let at_a_time = u64::from(self.bytes) * u64::from(self.in_flight);
-        Picos(self.round_trip.0.saturating_mul(bytes.div_ceil(at_a_time)))
+        let units_in_a_row = bytes.div_ceil(unit_bytes * u64::from(self.units_in_flight));
+        let trips = bytes.min(unit_bytes).div_ceil(at_a_time) * units_in_a_row;
+        Picos(self.round_trip.0.saturating_mul(trips))
     }
 }

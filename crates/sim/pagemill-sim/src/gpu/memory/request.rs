@@ -19,6 +19,16 @@ pub(crate) enum Stage {
     InPlace,
 }
 
+/// Which loads of global memory L1 keeps, where the program does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum L1Loads {
+    /// All.
+    #[default]
+    All,
+    /// Those of data that is read-only for the whole kernel; others go to L2.
+    ReadOnly,
+}
+
 /// What first-level caches do for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
@@ -32,10 +42,12 @@ pub(crate) enum Route {
 
 impl Route {
     #[inline]
-    pub(crate) fn of(access: &MemoryAccess) -> Self {
+    pub(crate) fn of(access: &MemoryAccess, l1_loads: L1Loads) -> Self {
         match (access.space, access.cache_hint) {
             (AccessSpace::Local, _) => Self::Local,
             (_, CacheHint::GlobalLevel | CacheHint::Volatile) => Self::PastL1,
+            (_, CacheHint::ReadOnly) => Self::Cached,
+            _ if l1_loads == L1Loads::ReadOnly => Self::PastL1,
             _ => Self::Cached,
         }
     }

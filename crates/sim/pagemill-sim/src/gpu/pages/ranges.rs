@@ -10,11 +10,10 @@ mod first_touch;
 mod frames;
 mod host;
 mod invariants;
+mod spec;
 
 use super::{Asker, MigrationCounts, Moves, PageRequest, Touch};
-use crate::gpu::machine::{
-    AfterFullBuffer, CpuReturn, GpuMachine, MergeScope, TransactionChain, Validity,
-};
+use crate::gpu::machine::{CpuReturn, MergeScope, Validity};
 use crate::gpu::memory::host_link::HostLink;
 use crate::gpu::pages::events;
 use crate::parts::entry_pool::EntryPool;
@@ -26,9 +25,9 @@ use arrivals::Arrivals;
 use first_touch::Untouched;
 use frames::Frames;
 use pagemill_policy::migration::{CpuDecision, GpuDecision, Migration, Page, PageState};
-use pagemill_policy::residency::{EvictionEntry, LeastRecentlyUsed};
 use pagemill_policy::surroundings::FaultHistory;
 use pagemill_types::{CheckSchedule, Invariants, PageRange, Picos, RangeSet};
+pub(crate) use spec::RangesSpec;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -37,77 +36,6 @@ use std::ops::Range;
 struct Move {
     range: PageRange,
     cause: u8,
-}
-
-/// What the unit costs and how large it is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RangesSpec {
-    /// Migration buffers: one for each memory partition.
-    pub(crate) buffers: u32,
-    /// Entries of each.
-    pub(crate) buffer_entries: u32,
-    /// To look up a page that is not wholly on the GPU.
-    pub(crate) query: Picos,
-    /// To change a page when a migration ends.
-    pub(crate) update: Picos,
-    /// Before each transfer.
-    pub(crate) fault_overhead: Picos,
-    pub(crate) merge: MergeScope,
-    pub(crate) cpu_return: CpuReturn,
-    /// Migrations under way at a time, if they are limited.
-    pub(crate) concurrent: Option<u32>,
-    /// GPU memory in bytes, if it is limited.
-    pub(crate) memory_bytes: Option<u64>,
-    /// Which page leaves when it is full.
-    pub(crate) eviction: &'static EvictionEntry,
-    /// How the bytes of a migration go over the link; `None` for in one burst.
-    pub(crate) transactions: Option<TransactionChain>,
-    /// When a migration changes the valid ranges of its page.
-    pub(crate) validity: Validity,
-    /// What a request does that waited for an entry of a full buffer.
-    pub(crate) after_full_buffer: AfterFullBuffer,
-}
-
-impl RangesSpec {
-    /// The unit of `machine`.
-    pub(crate) fn of(machine: &GpuMachine) -> Self {
-        let gmmu = &machine.gmmu;
-        let cycles = |count: u32| machine.core_clock.cycles(u64::from(count));
-        Self {
-            buffers: machine.memory.partitions(),
-            buffer_entries: gmmu.buffer_entries,
-            query: cycles(gmmu.state_query_cycles),
-            update: cycles(gmmu.state_update_cycles),
-            fault_overhead: gmmu.fault_overhead,
-            merge: gmmu.merge,
-            cpu_return: gmmu.cpu_return,
-            concurrent: gmmu.concurrent_migrations,
-            memory_bytes: machine.program_bytes(),
-            eviction: gmmu.eviction,
-            transactions: gmmu.transactions,
-            validity: gmmu.validity,
-            after_full_buffer: gmmu.after_full_buffer,
-        }
-    }
-
-    /// A unit that costs nothing and is never full, with `memory_bytes` of GPU memory.
-    pub(crate) fn free(memory_bytes: u64) -> Self {
-        Self {
-            buffers: 1,
-            buffer_entries: u32::MAX,
-            query: Picos::ZERO,
-            update: Picos::ZERO,
-            fault_overhead: Picos::ZERO,
-            merge: MergeScope::Gpu,
-            cpu_return: CpuReturn::Valid,
-            concurrent: None,
-            memory_bytes: Some(memory_bytes),
-            eviction: &LeastRecentlyUsed::ENTRY,
-            transactions: None,
-            validity: Validity::AtRequest,
-            after_full_buffer: AfterFullBuffer::Moves,
-        }
-    }
 }
 
 /// Pages with valid ranges.
@@ -444,7 +372,10 @@ impl Ranges {
             host_link
                 .link
                 .transfer_from(at + overhead, ready, Direction::ToGpu, range.bytes());
-        let done = transfer.done.max(ready + self.chain_time(range)) + self.spec.update;
+        let done = transfer
+            .done
+            .max(ready + self.spec.chain_time(range.bytes(), &self.migration))
+            + self.spec.update;
         self.buffers[partition].hold_until(done);
         if let Some(slots) = &mut self.slots {
             slots.hold_until(done);
@@ -488,12 +419,6 @@ impl Ranges {
             place: asker.sm,
         });
         done
-    }
-
-    /// The least time of a migration of `range`, however fast the link is.
-    fn chain_time(&self, range: PageRange) -> Picos {
-        let chain = self.spec.transactions;
-        chain.map_or(Picos::ZERO, |chain| chain.time_for(range.bytes()))
     }
 
     /// What the page has on the GPU, if a page map is recorded.

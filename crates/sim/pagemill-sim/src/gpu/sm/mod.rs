@@ -1,6 +1,7 @@
 //! Streaming multiprocessors: warps, who issues, barriers, clusters.
 
 pub(crate) mod barrier_arrivals;
+pub(crate) mod block_slots;
 pub(crate) mod clusters;
 pub(crate) mod coalesce;
 pub(crate) mod occupancy;

@@ -4,6 +4,7 @@ use crate::gpu::machine::{GpuMachine, SmSpec};
 use crate::gpu::memory::path::{MemoryPath, Progress};
 use crate::gpu::memory::request::{DeferredQueue, Request, Stage};
 use crate::gpu::sm::barrier_arrivals::BarrierArrivals;
+use crate::gpu::sm::block_slots::{BlockSlot, BlockStarts};
 use crate::gpu::sm::clusters::{BARRIER_CYCLES, ClusterSlots, REMOTE_SHARED_CYCLES};
 use crate::gpu::sm::occupancy::{Occupancy, occupancy};
 use crate::gpu::sm::waits::Waits;
@@ -56,7 +57,7 @@ pub(crate) struct Engine {
     spec: SmSpec,
     clock: Clock,
     segment_time: Picos,
-    block_start: Picos,
+    starts: BlockStarts,
     heap: EventHeap,
     deferred: DeferredQueue,
     warps: Vec<Warp>,
@@ -104,22 +105,14 @@ struct LoadStore {
     waiting: VecDeque<u32>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct BlockSlot {
-    block: u64,
-    live_warps: u32,
-    end: Picos,
-}
-
 impl Engine {
     pub(crate) fn new(machine: &GpuMachine) -> Self {
         let spec = machine.sm;
-        let cycles = |count: u32| machine.core_clock.cycles(u64::from(count));
         Self {
             spec,
             clock: machine.core_clock,
-            segment_time: cycles(spec.segment_cycles),
-            block_start: cycles(spec.block_start_cycles),
+            segment_time: machine.core_clock.cycles(u64::from(spec.segment_cycles)),
+            starts: BlockStarts::new(&spec, machine.core_clock),
             heap: EventHeap::default(),
             deferred: DeferredQueue::default(),
             warps: Vec::new(),
@@ -217,6 +210,7 @@ impl Engine {
         let per_sm = u64::from(occupancy.blocks_per_sm).min(shape.blocks.div_ceil(sms)) as u32;
         let slots = per_sm * self.spec.count;
         self.heap.restart(at);
+        self.starts.restart();
         self.deferred.clear();
         self.warps_per_block = shape.warps_per_block;
         self.homes.clear();
@@ -265,6 +259,7 @@ impl Engine {
         let blocks = self.cluster_blocks;
         let cluster = self.next_block / u64::from(blocks);
         self.next_block += u64::from(blocks);
+        let at = self.starts.admit(at, blocks);
         self.clusters.start(group, at);
         for rank in 0..blocks {
             let block = match blocks {
@@ -392,7 +387,9 @@ impl Engine {
         let state = &mut self.warps[warp as usize];
         match self.step.end {
             StepEnd::Memory => {
-                state.access.set(&self.step.access, self.by_sectors);
+                state
+                    .access
+                    .set(&self.step.access, self.spec.l1_loads, self.by_sectors);
                 self.execution.memory_instructions += 1;
                 self.execution.segments += state.access.segments.as_slice().len() as u64;
                 state.phase = Phase::Access;
@@ -563,7 +560,7 @@ impl Engine {
             stream.end_block(slot);
             let group = self.clusters.group_of(slot);
             if let Some(end) = self.clusters.end_block(group, end) {
-                self.start_cluster(end + self.block_start, group, stream);
+                self.start_cluster(self.starts.after(end), group, stream);
             }
         }
     }

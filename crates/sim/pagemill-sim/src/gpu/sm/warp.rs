@@ -1,7 +1,7 @@
 //! State of one resident warp between its steps.
 
 use crate::gpu::ALL_SECTORS;
-use crate::gpu::memory::request::{Request, Route, Stage};
+use crate::gpu::memory::request::{L1Loads, Request, Route, Stage};
 use crate::gpu::sm::coalesce::Segments;
 use crate::gpu::stream::{AccessKind, MemoryAccess};
 use pagemill_types::Picos;
@@ -89,7 +89,7 @@ impl Default for PendingAccess {
 impl PendingAccess {
     /// Coalesces a warp-wide access. Its sectors are looked at if it may go over a link that brings them one by one.
     #[inline]
-    pub(crate) fn set(&mut self, access: &MemoryAccess, by_sectors: bool) {
+    pub(crate) fn set(&mut self, access: &MemoryAccess, l1_loads: L1Loads, by_sectors: bool) {
         self.segments.coalesce(&access.addresses, access.mask);
         self.sectors = match by_sectors {
             true => self
@@ -99,7 +99,7 @@ impl PendingAccess {
         };
         self.next = 0;
         self.kind = access.kind;
-        self.route = Route::of(access);
+        self.route = Route::of(access, l1_loads);
         self.slot = access.slot.unwrap_or(NO_SLOT);
         self.stage = Stage::Issued;
         self.instruction = access.instruction;

@@ -272,8 +272,8 @@ impl FaultHandler {
             if effects.evictions.is_empty() && bytes == 0 {
                 return;
             }
-            // A fault of the CPU is served like a block of a batch; the CPU waits for its copy.
-            now += costs.block;
+            // The CPU waits for each of its faults, and for their copies.
+            now += costs.host_faults(pages + effects.duplicated.count());
             counts.host_faults += 1;
             let start = now;
             if bytes > 0 {

@@ -97,6 +97,7 @@ fn machine(growth: &str, counts: bool) -> DriverMachine {
             chunk: ns(300),
             queue: Picos::ZERO,
             first_batch: Picos::ZERO,
+            host_fault: ns(500),
             host_page_unmap: ns(10),
             host_page_populate: ns(5),
             eviction: ns(700),
