@@ -38,3 +38,24 @@ pub(crate) fn function(operation: &str, ty: Type) -> Option<Apply> {
         _ => return None,
     })
 }
+
+/// As [`function`], with what only vectors of halves can do.
+pub(crate) fn vector_function(operation: &str, ty: Type) -> Option<Apply> {
+    use Type::{Bf16, Bf16x2, F16, F16x2};
+    Some(match (operation, ty) {
+        ("add", _) => return function(operation, ty),
+        ("min", F16) => |old, a, _| half::compute(old, a, 0, half::MIN),
+        ("max", F16) => |old, a, _| half::compute(old, a, 0, half::MAX),
+        ("min", F16x2) => |old, a, _| half::compute(old, a, 0, half::MIN | half::PAIR),
+        ("max", F16x2) => |old, a, _| half::compute(old, a, 0, half::MAX | half::PAIR),
+        ("min", Bf16) => |old, a, _| half::compute(old, a, 0, half::MIN | half::BF16),
+        ("max", Bf16) => |old, a, _| half::compute(old, a, 0, half::MAX | half::BF16),
+        ("min", Bf16x2) => {
+            |old, a, _| half::compute(old, a, 0, half::MIN | half::BF16 | half::PAIR)
+        }
+        ("max", Bf16x2) => {
+            |old, a, _| half::compute(old, a, 0, half::MAX | half::BF16 | half::PAIR)
+        }
+        _ => return None,
+    })
+}

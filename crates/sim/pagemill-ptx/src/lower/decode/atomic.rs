@@ -2,7 +2,8 @@
 
 use super::super::Fail;
 use super::super::ir::{Aux, Class, MemoryAux, VReg, Value};
-use super::context::Decoder;
+use super::context::{Decoder, class_of};
+use super::matrix::parts;
 use super::mbarrier;
 use super::memory::{ORDERS, Place, memory_aux, place, space_of};
 use super::modifiers::Modifiers;
@@ -19,6 +20,20 @@ pub(super) fn red(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     atomic_access(decoder, modifiers, false)
 }
 
+const OPERATIONS: [&str; 10] = [
+    "and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max",
+];
+
+/// How many elements a vector has, if it is one.
+fn vector_count(modifiers: &mut Modifiers<'_>) -> Option<usize> {
+    modifiers.take_map(|part| match part {
+        "v2" => Some(2),
+        "v4" => Some(4),
+        "v8" => Some(8),
+        _ => None,
+    })
+}
+
 fn atomic_access(
     decoder: &mut Decoder<'_>,
     modifiers: &mut Modifiers<'_>,
@@ -32,14 +47,16 @@ fn atomic_access(
     }
     modifiers.take("noftz");
     let operation = modifiers
-        .take_one(&[
-            "and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max",
-        ])
+        .take_one(&OPERATIONS)
         .ok_or_else(|| decoder.bad_form())?;
     if !returns && matches!(operation, "cas" | "exch") {
         return Err(decoder.bad_form());
     }
+    let count = vector_count(modifiers);
     let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
+    if let Some(count) = count {
+        return vector_access(decoder, (operation, ty), count, space, returns);
+    }
     if ty == Type::B128 {
         return wide_access(decoder, operation, space);
     }
@@ -61,21 +78,8 @@ fn atomic_access(
     } else {
         AccessKind::Atomic
     };
-    let class = if ty.bytes() == 8 {
-        Class::Wide
-    } else {
-        Class::Narrow
-    };
-    let aux = memory_aux(
-        decoder,
-        kind,
-        space,
-        offset,
-        ty,
-        class,
-        1,
-        CacheHint::Default,
-    )?;
+    let (class, hint) = (class_of(ty), CacheHint::Default);
+    let aux = memory_aux(decoder, kind, space, offset, ty, class, 1, hint)?;
     let aux = MemoryAux {
         atomic: Some(Atomic { apply }),
         signed: false,
@@ -86,6 +90,63 @@ fn atomic_access(
         let bytes = decoder.bits(Class::Wide, ty.bytes())?;
         let object = mbarrier::object(decoder, 2, space)?;
         mbarrier::count_bytes(decoder, object, bytes)?;
+    }
+    Ok(())
+}
+
+/// Several elements one behind the other, each of which is atomic by itself.
+fn vector_access(
+    decoder: &mut Decoder<'_>,
+    (operation, ty): (&str, Type),
+    count: usize,
+    space: Space,
+    returns: bool,
+) -> Result<(), Fail> {
+    let is_known = match ty {
+        Type::F32 => operation == "add" && count < 8,
+        Type::F16 | Type::Bf16 => true,
+        Type::F16x2 | Type::Bf16x2 => count < 8,
+        _ => false,
+    };
+    let apply = atomic::vector_function(operation, ty).filter(|_| is_known);
+    let first = usize::from(returns);
+    let values = parts(decoder.operand(first + 1)?);
+    let (Some(apply), true, true) = (apply, space != Space::Shared, values.len() == count) else {
+        return Err(decoder.bad_form());
+    };
+    let Place::Memory { base, offset, .. } = place(decoder, decoder.operand(first)?, space)? else {
+        return Err(decoder.fail("atomic access to parameters"));
+    };
+    let mut olds = Vec::new();
+    for (index, value) in (0..).zip(values) {
+        let value = decoder.value(value, ty)?;
+        let kind = match returns {
+            true => AccessKind::Atomic,
+            false => AccessKind::Reduction,
+        };
+        let (class, hint) = (Class::Narrow, CacheHint::Default);
+        let offset = offset + index * ty.bytes() as i64;
+        let aux = memory_aux(decoder, kind, space, offset, ty, class, 1, hint)?;
+        let aux = MemoryAux {
+            atomic: Some(Atomic { apply }),
+            signed: false,
+            ..aux
+        };
+        // A result may go where the next element's operand is.
+        let old: Vec<_> = (0..first).map(|_| decoder.temporary(class)).collect();
+        decoder.push(Op::Atomic, &old, &[base, value], Aux::Memory(aux));
+        olds.extend(old);
+    }
+    if !returns || matches!(decoder.operand(0)?, Operand::Sink) {
+        return Ok(());
+    }
+    let targets = parts(decoder.operand(0)?);
+    if targets.len() != count {
+        return Err(decoder.bad_form());
+    }
+    for (target, old) in targets.iter().zip(olds) {
+        let dst = decoder.destination_of(target, ty)?;
+        decoder.copy(dst, Value::Reg(old));
     }
     Ok(())
 }

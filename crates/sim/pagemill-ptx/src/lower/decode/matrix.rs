@@ -157,6 +157,16 @@ fn is_possible(form: &ProductForm) -> bool {
     }
 }
 
+/// How many matrices move: `x1`, `x2` or `x4`.
+pub(super) fn matrix_count(modifiers: &mut Modifiers<'_>) -> Option<usize> {
+    modifiers.take_map(|part| match part {
+        "x1" => Some(1),
+        "x2" => Some(2),
+        "x4" => Some(4),
+        _ => None,
+    })
+}
+
 pub(super) fn ldmatrix(
     decoder: &mut Decoder<'_>,
     modifiers: &mut Modifiers<'_>,
@@ -165,12 +175,7 @@ pub(super) fn ldmatrix(
         return Err(decoder.bad_form());
     }
     modifiers.take("aligned");
-    let count = modifiers.take_map(|part| match part {
-        "x1" => Some(1),
-        "x2" => Some(2),
-        "x4" => Some(4),
-        _ => None,
-    });
+    let count = matrix_count(modifiers);
     let transposes = modifiers.take("trans");
     let space = modifiers.take_map(space_of).unwrap_or(Space::Generic);
     let is_known = modifiers.take("m8n8")

@@ -17,6 +17,7 @@ mod half;
 mod integer;
 mod logic;
 mod matrix;
+mod matrix_lanes;
 mod mbarrier;
 mod memory;
 mod modifiers;
@@ -88,7 +89,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("alloca", Class::Integer, stack::alloca, "{u32 u64} of the thread's stack"),
     row("and", Class::Integer, logic::logic, "{pred b16 b32 b64}"),
     row("applypriority", Class::Control, control::ignore, "global L2::evict_normal: no effect"),
-    row("atom", Class::Atomic, atomic::atom, "[sem] [scope] [global shared] {and or xor}.{b32 b64} | {exch cas}.{b16 b32 b64 b128} | {add}.{u32 s32 u64 f32 f64 f16 bf16 f16x2 bf16x2} | {inc dec}.u32 | {min max}.{u32 s32 u64 s64}"),
+    row("atom", Class::Atomic, atomic::atom, "[sem] [scope] [global shared] {and or xor}.{b32 b64} | {exch cas}.{b16 b32 b64 b128} | {add}.{u32 s32 u64 f32 f64 f16 bf16 f16x2 bf16x2} | {inc dec}.u32 | {min max}.{u32 s32 u64 s64} | [global] {add}.{v2 v4}.f32 | [global] {add min max}.{v2 v4}.{f16 bf16 f16x2 bf16x2} | [global] {add min max}.v8.{f16 bf16}"),
     row("bar", Class::Barrier, control::bar, "[cta] sync | arrive | red.{popc.u32 and.pred or.pred} | warp.sync"),
     row("barrier", Class::Barrier, control::bar, "[cta] sync | arrive | red.{popc.u32 and.pred or.pred} [aligned] | cluster.{arrive wait} [release relaxed acquire] [aligned]"),
     row("bfe", Class::Integer, bits::bfe, "{u32 s32 u64 s64}"),
@@ -137,6 +138,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("min", Class::Integer, integer::min, "{u16 s16 u16x2 s16x2 u32 s32 u64 s64} [relu] | [ftz] [NaN] [xorsign.abs] {f32 f16 f16x2 bf16 bf16x2} | f64"),
     row("mma", Class::Special, matrix::mma, "sync [aligned] row.col [satfinite] m16n8{k8 k16}.{f16 bf16} | m16n8{k4 k8}.tf32 | {m8n8k4 m16n8k4 m16n8k8 m16n8k16}.f64 | m16n8{k16 k32}.{e4m3 e5m2} | {m8n8k16 m16n8k16 m16n8k32}.{s8 u8} | {m8n8k32 m16n8k32 m16n8k64}.{s4 u4} | {m8n8k128 m16n8k128 m16n8k256}.b1 {and xor}.popc"),
     row("mov", Class::Integer, moves::mov, "{pred b16 u16 s16 b32 u32 s32 f32 b64 u64 s64 f64 b128}, packing and unpacking vectors"),
+    row("movmatrix", Class::SharedMemory, matrix_lanes::movmatrix, "sync [aligned] m8n8.trans.b16"),
     row("mul", Class::IntegerMultiply, integer::mul, "{lo hi}.{u16 s16 u32 s32 u64 s64} | wide.{u16 s16 u32 s32} | [rn rz rm rp] [ftz] [sat] f32 | [rn rz rm rp] f64 | [rn] [ftz] [sat] {f16 f16x2 bf16 bf16x2}"),
     row("mul24", Class::IntegerMultiply, bits::mul24, "{lo hi}.{u32 s32}"),
     row("nanosleep", Class::Control, control::ignore, "u32: no effect"),
@@ -169,6 +171,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("st", Class::GlobalMemory, mbarrier::st, "[sem] [scope] [global shared local param] [cop] [v2 v4 v8] [async, which counts at an mbarrier] {b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64}"),
     row("stackrestore", Class::Integer, stack::stackrestore, "{u32 u64}"),
     row("stacksave", Class::Integer, stack::stacksave, "{u32 u64}"),
+    row("stmatrix", Class::SharedMemory, matrix_lanes::stmatrix, "sync [aligned] m8n8.{x1 x2 x4} [trans] [shared] b16"),
     row("sub", Class::Integer, integer::sub, "as add"),
     row("subc", Class::Integer, carry::subc, "[cc] {u32 s32 u64 s64}"),
     row("suld", Class::GlobalMemory, texture::suld, "b.{1d 2d 3d a1d a2d} [cop] [v2 v4] {b8 b16 b32 b64} [trap clamp zero]"),

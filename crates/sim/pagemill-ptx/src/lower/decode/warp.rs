@@ -39,6 +39,25 @@ fn emit(decoder: &mut Decoder<'_>, exchange: Exchange) -> Result<(), Fail> {
     Ok(())
 }
 
+/// `value` of lane `lane`, whose warp has all lanes.
+pub(super) fn shuffle(decoder: &mut Decoder<'_>, value: Value, lane: Value) -> Result<Value, Fail> {
+    let last = decoder.bits(Class::Narrow, 31)?;
+    let all = decoder.bits(Class::Narrow, u64::from(u32::MAX))?;
+    let dst = decoder.temporary(Class::Narrow);
+    emit(
+        decoder,
+        Exchange {
+            kind: WarpWide::ShuffleIndex,
+            dst: Some(dst),
+            dst_predicate: None,
+            srcs: vec![value, lane, last],
+            members: Some(all),
+            negated: false,
+        },
+    )?;
+    Ok(Value::Reg(dst))
+}
+
 /// A destination of the form `value|predicate`.
 fn pair_destination(
     decoder: &mut Decoder<'_>,
