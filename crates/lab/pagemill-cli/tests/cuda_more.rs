@@ -53,6 +53,12 @@ fn images_have_levels_faces_and_views() {
 }
 
 #[test]
+fn copies_and_prefetches_come_in_batches() {
+    let driver = ["--machine", "a100-pcie4-x86"];
+    finds_nothing_wrong("batches", &[], &[&driver]);
+}
+
+#[test]
 fn processes_share_memory_and_events() {
     finds_nothing_wrong("ipc", &[], &[&[], &["--functional"]]);
 }

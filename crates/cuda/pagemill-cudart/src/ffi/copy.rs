@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::memory::{CudaExtent, PitchedPtr};
+use super::memory::{CudaExtent, Location, PitchedPtr, in_force, list};
 use super::work::{Wait, submit};
 use super::{Done, address, api, null, with_runtime};
 use crate::error::{CudaError, Fault};
@@ -131,6 +131,52 @@ pub(super) unsafe fn linear(
     let stream = StreamId(address(stream));
     // SAFETY: by the contract of this function.
     with_runtime(|runtime| unsafe { submit(runtime, stream, Work::Copy(plan, kind), wait) })
+}
+
+/// `cudaMemcpyAttributes`.
+#[repr(C)]
+pub(super) struct CopyAttributes {
+    /// When sources are read: in the order of the stream, during the call, or at any time.
+    order: c_int,
+    /// Where the operands are likely to be.
+    hints: [Location; 2],
+    flags: u32,
+}
+
+/// A batch does its copies one after the other, in the order of the stream, which every order of reading allows.
+/// What fails comes with its place; no place is the largest number.
+///
+/// # Safety
+/// As [`copy`], for each of the `count` entries of the lists; `attributes` and `firsts` have `attribute_count`.
+unsafe fn batch(
+    (to, from): (*const *mut c_void, *const *const c_void),
+    (sizes, count): (*const usize, usize),
+    (attributes, firsts, attribute_count): (*const CopyAttributes, *const usize, usize),
+    stream: *mut c_void,
+) -> Result<(), (usize, Fault)> {
+    let whole = |fault| (usize::MAX, fault);
+    // SAFETY: the caller vouches for the lengths of all five lists; `list` refuses null.
+    let (to, from, sizes, attributes, firsts) = unsafe {
+        (
+            list(to, count).map_err(whole)?,
+            list(from, count).map_err(whole)?,
+            list(sizes, count).map_err(whole)?,
+            list(attributes, attribute_count).map_err(whole)?,
+            list(firsts, attribute_count).map_err(whole)?,
+        )
+    };
+    for at in 0..count {
+        let here = |fault| (at, fault);
+        let order = attributes[in_force(firsts, at, count).map_err(whole)?].order;
+        if !(1..=3).contains(&order) {
+            let message = format!("{order} is no order of reading: they are 1 to 3");
+            return Err(here(Fault::new(CudaError::INVALID_VALUE, message)));
+        }
+        let (to, from) = (address(to[at]), address(from[at]));
+        // SAFETY: both ranges are memory of the program, or the runtime knows them and checks their ends.
+        unsafe { linear(to, from, sizes[at], Kind::DEFAULT.0, stream, Wait::No).map_err(here)? };
+    }
+    Ok(())
 }
 
 /// Pointer and pitch of one side of a copy of rows.
@@ -329,6 +375,24 @@ api! {
     fn cudaMemcpyAsync(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_int, stream: *mut c_void) {
         // SAFETY: see above.
         unsafe { linear(address(to), address(from), bytes, kind, stream, Wait::No) }
+    }
+
+    fn cudaMemcpyBatchAsync(to: *const *mut c_void, from: *const *const c_void, sizes: *const usize, count: usize, attributes: *const CopyAttributes, firsts: *const usize, attribute_count: usize, stream: *mut c_void) {
+        // SAFETY: the program's lists have `count` copies and `attribute_count` settings, and its ranges are its own memory.
+        unsafe { batch((to, from), (sizes, count), (attributes, firsts, attribute_count), stream).map_err(|(_, fault)| fault) }
+    }
+
+    fn cudaMemcpyBatchAsync_v1(to: *const *mut c_void, from: *const *const c_void, sizes: *const usize, count: usize, attributes: *const CopyAttributes, firsts: *const usize, attribute_count: usize, failed: *mut usize, stream: *mut c_void) {
+        // SAFETY: the lists have the lengths beside them; `failed` is null or points to room for a number.
+        unsafe {
+            let done = batch((to, from), (sizes, count), (attributes, firsts, attribute_count), stream);
+            done.map_err(|(at, fault)| {
+                if !failed.is_null() {
+                    failed.write(at);
+                }
+                fault
+            })
+        }
     }
 
     fn cudaMemcpyPeer(to: *mut c_void, _to_device: c_int, from: *const c_void, _from_device: c_int, bytes: usize) {

@@ -154,6 +154,64 @@ fn prefetch(pointer: *const c_void, bytes: usize, to_gpu: bool, stream: *mut c_v
     with_runtime(|runtime| runtime.prefetch(address(pointer), bytes as u64, to_gpu, stream))
 }
 
+/// # Safety
+/// `first` is null or the first of `count` entries, which live as long as the call.
+pub(super) unsafe fn list<'a, T>(first: *const T, count: usize) -> Result<&'a [T], Fault> {
+    if first.is_null() || count == 0 {
+        let message = "a batch has at least one entry, and no list of it is null".to_owned();
+        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+    }
+    // SAFETY: it is not null, and the caller vouches for `count` entries that live as long as the slice.
+    Ok(unsafe { std::slice::from_raw_parts(first, count) })
+}
+
+/// The place in a list of settings that goes for entry `at`: `firsts` are the entries from which each is in force.
+pub(super) fn in_force(firsts: &[usize], at: usize, count: usize) -> Result<usize, Fault> {
+    let is_sound = firsts[0] == 0
+        && firsts.is_sorted_by(|a, b| a < b)
+        && firsts.last().is_some_and(|&last| last < count);
+    if !is_sound {
+        let message = format!(
+            "the first entries of a batch of {count} are {firsts:?}: they begin with 0 and rise"
+        );
+        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+    }
+    Ok(firsts.partition_point(|&first| first <= at) - 1)
+}
+
+fn no_flags(flags: u64) -> Done {
+    match flags {
+        0 => Ok(()),
+        _ => Err(Fault::new(
+            CudaError::INVALID_VALUE,
+            format!("flags are {flags}, and have to be 0"),
+        )),
+    }
+}
+
+fn prefetch_batch(
+    (pointers, sizes): (&[*const c_void], &[usize]),
+    (places, firsts): (&[Location], &[usize]),
+    flags: u64,
+    stream: *mut c_void,
+) -> Done {
+    no_flags(flags)?;
+    for (at, (&pointer, &bytes)) in pointers.iter().zip(sizes).enumerate() {
+        let place = places[in_force(firsts, at, pointers.len())?];
+        prefetch(pointer, bytes, is_gpu(place), stream)?;
+    }
+    Ok(())
+}
+
+/// What is discarded may be read as it was: nothing is forgotten, and no copy is saved.
+fn discard_batch(pointers: &[*const c_void], sizes: &[usize], flags: u64) -> Done {
+    no_flags(flags)?;
+    for (&pointer, &bytes) in pointers.iter().zip(sizes) {
+        with_runtime(|runtime| check_managed(runtime, pointer, bytes))?;
+    }
+    Ok(())
+}
+
 /// Whether a location of `cudaMemAdvise` is the GPU.
 fn is_gpu(location: Location) -> bool {
     location.kind == LOCATION_DEVICE
@@ -403,6 +461,34 @@ api! {
     fn cudaMemRangeGetAttribute(to: *mut c_void, size: usize, attribute: c_int, pointer: *const c_void, bytes: usize) {
         // SAFETY: see the module.
         unsafe { give_range_attribute(to, size, attribute, pointer, bytes) }
+    }
+
+    fn cudaMemRangeGetAttributes(to: *const *mut c_void, sizes: *const usize, attributes: *const c_int, count: usize, pointer: *const c_void, bytes: usize) {
+        // SAFETY: the program's three lists have `count` entries, and each place has room for the size beside it.
+        unsafe {
+            let (places, sizes, attributes) = (list(to, count)?, list(sizes, count)?, list(attributes, count)?);
+            for ((&to, &size), &attribute) in places.iter().zip(sizes).zip(attributes) {
+                give_range_attribute(to, size, attribute, pointer, bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn cudaMemPrefetchBatchAsync(pointers: *const *const c_void, sizes: *const usize, count: usize, places: *const Location, firsts: *const usize, place_count: usize, flags: u64, stream: *mut c_void) {
+        // SAFETY: the program says how many entries its lists have: `count` ranges and `place_count` places.
+        unsafe { prefetch_batch((list(pointers, count)?, list(sizes, count)?), (list(places, place_count)?, list(firsts, place_count)?), flags, stream) }
+    }
+
+    fn cudaMemDiscardBatchAsync(pointers: *const *const c_void, sizes: *const usize, count: usize, flags: u64, _stream: *mut c_void) {
+        // SAFETY: `pointers` and `sizes` are lists of `count` entries, which this call only reads.
+        unsafe { discard_batch(list(pointers, count)?, list(sizes, count)?, flags) }
+    }
+
+    fn cudaMemDiscardAndPrefetchBatchAsync(pointers: *const *const c_void, sizes: *const usize, count: usize, places: *const Location, firsts: *const usize, place_count: usize, flags: u64, stream: *mut c_void) {
+        // SAFETY: the four lists are read during this call, in which the program may not change them.
+        let (ranges, places) = unsafe { ((list(pointers, count)?, list(sizes, count)?), (list(places, place_count)?, list(firsts, place_count)?)) };
+        discard_batch(ranges.0, ranges.1, flags)?;
+        prefetch_batch(ranges, places, flags, stream)
     }
 
     fn cudaStreamAttachMemAsync(_stream: *mut c_void, pointer: *mut c_void, _bytes: usize, _flags: u32) {

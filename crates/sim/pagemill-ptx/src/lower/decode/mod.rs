@@ -17,7 +17,6 @@ mod half;
 mod integer;
 mod logic;
 mod matrix;
-mod matrix_lanes;
 mod mbarrier;
 mod memory;
 mod modifiers;
@@ -138,7 +137,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("min", Class::Integer, integer::min, "{u16 s16 u16x2 s16x2 u32 s32 u64 s64} [relu] | [ftz] [NaN] [xorsign.abs] {f32 f16 f16x2 bf16 bf16x2} | f64"),
     row("mma", Class::Special, matrix::mma, "sync [aligned] row.col [satfinite] m16n8{k8 k16}.{f16 bf16} | m16n8{k4 k8}.tf32 | {m8n8k4 m16n8k4 m16n8k8 m16n8k16}.f64 | m16n8{k16 k32}.{e4m3 e5m2} | {m8n8k16 m16n8k16 m16n8k32}.{s8 u8} | {m8n8k32 m16n8k32 m16n8k64}.{s4 u4} | {m8n8k128 m16n8k128 m16n8k256}.b1 {and xor}.popc"),
     row("mov", Class::Integer, moves::mov, "{pred b16 u16 s16 b32 u32 s32 f32 b64 u64 s64 f64 b128}, packing and unpacking vectors"),
-    row("movmatrix", Class::SharedMemory, matrix_lanes::movmatrix, "sync [aligned] m8n8.trans.b16"),
+    row("movmatrix", Class::SharedMemory, matrix::movmatrix, "sync [aligned] m8n8.trans.b16"),
     row("mul", Class::IntegerMultiply, integer::mul, "{lo hi}.{u16 s16 u32 s32 u64 s64} | wide.{u16 s16 u32 s32} | [rn rz rm rp] [ftz] [sat] f32 | [rn rz rm rp] f64 | [rn] [ftz] [sat] {f16 f16x2 bf16 bf16x2}"),
     row("mul24", Class::IntegerMultiply, bits::mul24, "{lo hi}.{u32 s32}"),
     row("nanosleep", Class::Control, control::ignore, "u32: no effect"),
@@ -171,7 +170,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("st", Class::GlobalMemory, mbarrier::st, "[sem] [scope] [global shared local param] [cop] [v2 v4 v8] [async, which counts at an mbarrier] {b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64}"),
     row("stackrestore", Class::Integer, stack::stackrestore, "{u32 u64}"),
     row("stacksave", Class::Integer, stack::stacksave, "{u32 u64}"),
-    row("stmatrix", Class::SharedMemory, matrix_lanes::stmatrix, "sync [aligned] m8n8.{x1 x2 x4} [trans] [shared] b16"),
+    row("stmatrix", Class::SharedMemory, matrix::stmatrix, "sync [aligned] m8n8.{x1 x2 x4} [trans] [shared] b16"),
     row("sub", Class::Integer, integer::sub, "as add"),
     row("subc", Class::Integer, carry::subc, "[cc] {u32 s32 u64 s64}"),
     row("suld", Class::GlobalMemory, texture::suld, "b.{1d 2d 3d a1d a2d} [cop] [v2 v4] {b8 b16 b32 b64} [trap clamp zero]"),
