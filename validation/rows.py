@@ -36,7 +36,8 @@ def make(command: str, entry: dict) -> dict[str, str]:
             call += ["--set", setting]
         run = subprocess.run(call, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         if run.returncode != 0:
-            sys.exit(f"{entry['file']}: {' '.join(call)} ended with {run.returncode}: {run.stderr[-2000:]}")
+            print(f"{entry['file']}: {' '.join(call)} ended with {run.returncode}: {run.stderr[-2000:]}", file=sys.stderr)
+            sys.exit(2)
         texts = {".csv": (Path(folder) / "results.csv").read_text()}
         claims = json.loads((Path(folder) / "results.json").read_text())["summary"].get("claims")
     if claims and entry.get("claims", True):

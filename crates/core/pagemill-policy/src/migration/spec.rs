@@ -132,8 +132,8 @@ impl Migration {
             || moves_units && *gap_threshold_bytes == 0 && range_slots.is_none()
     }
 
-    /// Bytes that a migration moves as one: the page if only whole pages move (section 1: the page is the migration
-    /// unit), otherwise the unit.
+    /// Bytes that a migration moves as one: the page if only whole pages move, as it is their migration unit (Zhang et
+    /// al. 2019, section 1), otherwise the unit.
     pub fn bytes_moved_as_one(&self) -> u64 {
         let moves_pages = self.spec.policy.name == WholePage::ENTRY.name;
         u64::from(if moves_pages {

@@ -144,7 +144,7 @@ pub(super) struct CopyAttributes {
 }
 
 /// A batch does its copies one after the other, in the order of the stream, which every order of reading allows.
-/// What fails comes with its place; no place is the largest number.
+/// A failure names the copy; the largest number stands for the whole batch.
 ///
 /// # Safety
 /// As [`copy`], for each of the `count` entries of the lists; `attributes` and `firsts` have `attribute_count`.

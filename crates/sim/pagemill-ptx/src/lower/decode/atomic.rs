@@ -5,7 +5,7 @@ use super::super::ir::{Aux, Class, MemoryAux, VReg, Value};
 use super::context::{Decoder, class_of};
 use super::matrix::parts;
 use super::mbarrier;
-use super::memory::{ORDERS, Place, memory_aux, place, space_of};
+use super::memory::{ORDERS, Place, memory_aux, place, space_of, vector_count};
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Space, Type};
 use crate::code::{AccessKind, Atomic, CacheHint};
@@ -23,16 +23,6 @@ pub(super) fn red(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
 const OPERATIONS: [&str; 10] = [
     "and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max",
 ];
-
-/// How many elements a vector has, if it is one.
-fn vector_count(modifiers: &mut Modifiers<'_>) -> Option<usize> {
-    modifiers.take_map(|part| match part {
-        "v2" => Some(2),
-        "v4" => Some(4),
-        "v8" => Some(8),
-        _ => None,
-    })
-}
 
 fn atomic_access(
     decoder: &mut Decoder<'_>,
@@ -55,7 +45,7 @@ fn atomic_access(
     let count = vector_count(modifiers);
     let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
     if let Some(count) = count {
-        return vector_access(decoder, (operation, ty), count, space, returns);
+        return vector_access(decoder, (operation, ty), count.into(), space, returns);
     }
     if ty == Type::B128 {
         return wide_access(decoder, operation, space);

@@ -39,13 +39,7 @@ impl Form {
                 hint = found;
             }
         }
-        let count = modifiers
-            .take_one(&["v2", "v4", "v8"])
-            .map_or(1, |vector| match vector {
-                "v2" => 2,
-                "v4" => 4,
-                _ => 8,
-            });
+        let count = vector_count(modifiers).unwrap_or(1);
         let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
         Ok(Self {
             space,
@@ -54,6 +48,16 @@ impl Form {
             count,
         })
     }
+}
+
+/// How many elements a vector has, if it is one.
+pub(super) fn vector_count(modifiers: &mut Modifiers<'_>) -> Option<u8> {
+    modifiers.take_map(|part| match part {
+        "v2" => Some(2),
+        "v4" => Some(4),
+        "v8" => Some(8),
+        _ => None,
+    })
 }
 
 pub(super) fn space_of(part: &str) -> Option<Space> {
