@@ -58,6 +58,7 @@ codes! {
     INVALID_PC = 718, "A kernel called what is no function.";
     LAUNCH_FAILURE = 719, "A kernel failed.";
     COOPERATIVE_LAUNCH_TOO_LARGE = 720, "A grid whose blocks cannot all be resident at once.";
+    NOT_PERMITTED = 800, "Not allowed where it was asked for.";
     NOT_SUPPORTED = 801, "pagemill does not do this.";
     STREAM_CAPTURE_UNSUPPORTED = 900, "A stream that is captured cannot do this.";
     STREAM_CAPTURE_UNMATCHED = 903, "The capture did not begin here.";

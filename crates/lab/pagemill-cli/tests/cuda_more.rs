@@ -59,6 +59,13 @@ fn copies_and_prefetches_come_in_batches() {
 }
 
 #[test]
+fn kernels_wait_for_the_host_and_for_each_other() {
+    let driver = ["--machine", "a100-pcie4-x86"];
+    let options: [&[&str]; 4] = [&[], &["--functional"], &["--check"], &driver];
+    finds_nothing_wrong("meet", &[], &options);
+}
+
+#[test]
 fn processes_share_memory_and_events() {
     finds_nothing_wrong("ipc", &[], &[&[], &["--functional"]]);
 }

@@ -34,25 +34,76 @@ pub fn run_functional(
     memory: &mut DeviceMemory,
     output: &mut Output,
 ) -> Result<FunctionalTotals, Box<Trap>> {
-    if launch.executor == Executor::Compiled
-        && let Err(reason @ Unavailable::Memory(_)) = launch.kernel.code.routine()
-    {
-        let name = &launch.kernel.name;
-        output.note(format!("kernel {name} is interpreted: {reason}"));
+    let mut run = FunctionalRun::default();
+    run.go_on(launch, Patience::ToTheEnd, memory, output)?;
+    Ok(run.totals())
+}
+
+/// What becomes of a launch in which nothing gets on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// It runs until it ends, or is taken for an endless loop.
+    ToTheEnd,
+    /// It stops there, as something outside of it may change memory.
+    ForOthers,
+}
+
+/// A launch that runs without time, and can stop where it waits for others.
+#[derive(Clone, Debug, Default)]
+pub struct FunctionalRun {
+    residents: Residents,
+    blocks: u64,
+}
+
+impl FunctionalRun {
+    /// Runs `launch`, the same each time, until all of its blocks have ended; false if it waits for something outside of it.
+    ///
+    /// # Errors
+    /// As [`run_functional`].
+    pub fn go_on(
+        &mut self,
+        launch: &Launch,
+        patience: Patience,
+        memory: &mut DeviceMemory,
+        output: &mut Output,
+    ) -> Result<bool, Box<Trap>> {
+        if launch.executor == Executor::Compiled
+            && let Err(reason @ Unavailable::Memory(_)) = launch.kernel.code.routine()
+        {
+            let name = &launch.kernel.name;
+            output.note(format!("kernel {name} is interpreted: {reason}"));
+        }
+        memory.begin_launch(launch);
+        memory.changed_by_others();
+        self.blocks = launch.blocks();
+        let run = self.residents.run(launch, patience, memory, output);
+        run.inspect_err(|trap| memory.note_trap(trap))
     }
-    memory.begin_launch(launch);
-    let mut residents = Residents::default();
-    let run = residents.run(launch, memory, output);
-    run.inspect_err(|trap| memory.note_trap(trap))?;
-    Ok(FunctionalTotals {
-        blocks: launch.blocks(),
-        instructions: residents.totals.instructions,
-        thread_instructions: residents.totals.thread_instructions,
-    })
+
+    /// What was executed so far.
+    pub fn totals(&self) -> FunctionalTotals {
+        FunctionalTotals {
+            blocks: self.blocks,
+            instructions: self.residents.totals.instructions,
+            thread_instructions: self.residents.totals.thread_instructions,
+        }
+    }
+}
+
+impl DeviceMemory {
+    /// How often kernels and others have changed it.
+    pub fn changes(&mut self) -> u64 {
+        self.activity().writes
+    }
+
+    /// Something other than the launch at hand may have changed it.
+    pub fn changed_by_others(&mut self) {
+        self.note_write();
+    }
 }
 
 /// The blocks of a launch that have begun, whole clusters at a time.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 struct Residents {
     places: Vec<Block>,
     /// Places of blocks that run, in the order in which they began, and all others.
@@ -68,9 +119,10 @@ impl Residents {
     fn run(
         &mut self,
         launch: &Launch,
+        patience: Patience,
         memory: &mut DeviceMemory,
         output: &mut Output,
-    ) -> Result<(), Box<Trap>> {
+    ) -> Result<bool, Box<Trap>> {
         let (mut idle_rounds, mut before) = (0, 0);
         let cluster_blocks = launch.cluster_blocks();
         let clusters = launch.blocks() / u64::from(cluster_blocks);
@@ -85,7 +137,10 @@ impl Residents {
                 }
             }
             if self.running.is_empty() {
-                return Ok(());
+                return Ok(true);
+            }
+            if patience == Patience::ForOthers && self.stand_still(launch, memory) {
+                return Ok(false);
             }
             for &place in &self.running {
                 let block = &mut self.places[place];
@@ -121,6 +176,16 @@ impl Residents {
         let first = self.next_cluster;
         self.next_cluster = clusters.min(first + count);
         first..self.next_cluster
+    }
+
+    /// Whether all blocks that may be resident are, and only others can get them on.
+    fn stand_still(&self, launch: &Launch, memory: &mut DeviceMemory) -> bool {
+        let is_full = self.running.len() as u64 >= launch.resident_blocks.min(launch.blocks());
+        let is_last = self.next_cluster * u64::from(launch.cluster_blocks()) >= launch.blocks();
+        let mut running = self.running.iter();
+        memory.activity().quiet > 0
+            && (is_full || is_last)
+            && running.all(|&place| self.places[place].stands_still(memory))
     }
 
     fn begin(&mut self, launch: &Launch, index: u64, memory: &mut DeviceMemory) {

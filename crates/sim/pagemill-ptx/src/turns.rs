@@ -6,7 +6,7 @@ use crate::exec::line::Frame;
 use crate::exec::meeting::Meetings;
 use crate::exec::path::Meeting;
 use crate::exec::step::{StepEnd, StepTotals};
-use crate::exec::warp::Warp;
+use crate::exec::warp::{Warp, WarpState};
 use crate::exec::watch::{IDLE_INSTRUCTIONS, LOOK_INSTRUCTIONS, Look, Standing, TURN_INSTRUCTIONS};
 use crate::launch::Launch;
 use crate::memory::DeviceMemory;
@@ -34,6 +34,16 @@ impl Warp {
 }
 
 impl Block {
+    /// Whether no warp gets on unless something outside of the block changes memory.
+    pub fn stands_still(&self, memory: &mut DeviceMemory) -> bool {
+        let writes = memory.activity().writes;
+        let mut warps = self.warps.iter();
+        warps.all(|warp| match warp.state {
+            WarpState::Running | WarpState::MemoryDue => warp.watch.stands_still(writes),
+            WarpState::AtBarrier(_) | WarpState::AtClusterBarrier | WarpState::Exited => true,
+        })
+    }
+
     /// A warp has used up its allowance: is that all that it may have, and does it get on?
     pub(crate) fn pause(
         &mut self,

@@ -1,7 +1,8 @@
 //! Blocks that wait for each other, in functional runs: of cooperative launches, and of others while all of them are resident.
 
 use pagemill_ptx::{
-    DeviceMemory, Executor, FunctionalTotals, Launch, Module, Output, TrapKind, run_functional,
+    DeviceMemory, Executor, FunctionalRun, FunctionalTotals, Launch, Module, Output, Patience,
+    TrapKind, run_functional,
 };
 
 /// Block `b` raises its flag, waits for that of the next block, and returns how many flags it has seen.
@@ -117,13 +118,13 @@ const COUNTS: [&str; 4] = [
     "add.u32 %r5, %r5, 1; st.shared.u32 [own], %r5;",
 ];
 
-/// Blocks of two warps, of which `resident` may be there at once, and the last of which sets the flag.
-fn wait_for_last(
+/// A launch of blocks of two warps, of which `resident` may be there at once, its memory and where the flag is.
+fn waiting(
     (load, count): (&str, &str),
-    (blocks, resident): (u32, u64),
+    (blocks, resident, setter): (u32, u64, u32),
     executor: Executor,
     is_checked: bool,
-) -> Result<FunctionalTotals, TrapKind> {
+) -> (Launch, DeviceMemory, u64) {
     let text = WAITING.replace("LOAD", load).replace("COUNT", count);
     let module = Module::load("waiting.ptx", &text).expect("valid PTX");
     let mut memory = DeviceMemory::new();
@@ -132,7 +133,7 @@ fn wait_for_last(
     }
     let linked = module.link(&mut memory).expect("no variables");
     let flag = memory.alloc("flag", 16, 16).expect("room");
-    let arguments = [&flag.to_le_bytes()[..], &(blocks - 1).to_le_bytes()].concat();
+    let arguments = [&flag.to_le_bytes()[..], &setter.to_le_bytes()].concat();
     let kernel = module.kernel("waiting").expect("it is there");
     let (grid, block) = ([blocks, 1, 1], [64, 1, 1]);
     let launch = Launch::new(&module, &linked, kernel, grid, block, 0, &arguments);
@@ -141,8 +142,48 @@ fn wait_for_last(
         .with_instruction_limit(u64::MAX)
         .with_resident_blocks(resident)
         .with_executor(executor);
+    (launch, memory, flag)
+}
+
+/// The last block sets the flag.
+fn wait_for_last(
+    way: (&str, &str),
+    (blocks, resident): (u32, u64),
+    executor: Executor,
+    is_checked: bool,
+) -> Result<FunctionalTotals, TrapKind> {
+    let shape = (blocks, resident, blocks - 1);
+    let (launch, mut memory, _) = waiting(way, shape, executor, is_checked);
     let run = run_functional(&launch, &mut memory, &mut Output::default());
     run.map_err(|trap| trap.kind)
+}
+
+#[test]
+fn blocks_that_wait_for_others_go_on_when_those_write() {
+    for (load, executor, is_checked, resident) in LOADS.into_iter().flat_map(|load| {
+        let ways = [
+            (Executor::Interpreter, false, 5),
+            (Executor::Compiled, false, 3),
+            (Executor::Compiled, true, 5),
+        ];
+        ways.map(|(executor, is_checked, resident)| (load, executor, is_checked, resident))
+    }) {
+        let shape = (5, resident, u32::MAX);
+        let (launch, mut memory, flag) = waiting((load, ""), shape, executor, is_checked);
+        let (mut run, mut output) = (FunctionalRun::default(), Output::default());
+        let mut go_on = |memory: &mut DeviceMemory| {
+            let patience = Patience::ForOthers;
+            run.go_on(&launch, patience, memory, &mut output)
+                .unwrap_or_else(|trap| panic!("{load}: {trap}"))
+        };
+        assert!(!go_on(&mut memory), "{load}");
+        assert!(!go_on(&mut memory), "{load}: nothing has changed");
+        memory.bytes_mut(flag, 4).expect("allocated")[0] = 1;
+        assert!(go_on(&mut memory), "{load}");
+        let totals = run.totals();
+        assert_eq!(totals.blocks, 5);
+        assert!(totals.instructions < 1 << 20, "{totals:?}");
+    }
 }
 
 #[test]

@@ -5,12 +5,12 @@ use std::ffi::{c_int, c_uint, c_void};
 use super::copy::{Rows, span};
 use super::memory::CudaExtent;
 use super::texture::ChannelFormat;
-use super::work::{Wait, submit};
+use super::work::{Wait, submit, turn_of};
 use super::{Done, address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use pagemill_ptx::Texel;
 
-use crate::runtime::{Copy3d, Extent, Runtime, Span, StreamId, Work};
+use crate::runtime::{Copy3d, Extent, Runtime, Span, Work};
 
 const SPARSE: c_uint = 0x40;
 
@@ -107,13 +107,13 @@ unsafe fn rows(to: End, from: End, (width, height): (usize, usize), order: Order
         rows: height as u64,
         slices: 1,
     };
+    let stream = turn_of(order.stream, order.wait)?;
     with_runtime(|runtime| {
         let plan = Copy3d {
             to: to.span(runtime, &extent)?,
             from: from.span(runtime, &extent)?,
             extent,
         };
-        let stream = StreamId(address(order.stream));
         // SAFETY: by the contract of this function.
         unsafe { submit(runtime, stream, Work::Copy(plan, order.kind), order.wait) }
     })

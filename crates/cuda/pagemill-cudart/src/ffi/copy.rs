@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::memory::{CudaExtent, Location, PitchedPtr, in_force, list};
-use super::work::{Wait, submit};
+use super::work::{Wait, submit, turn_of};
 use super::{Done, address, api, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{Copy3d, Extent, Runtime, Side, Span, StreamId, Work};
@@ -128,7 +128,7 @@ pub(super) unsafe fn linear(
     wait: Wait,
 ) -> Done {
     let plan = linear_plan(to, from, bytes);
-    let stream = StreamId(address(stream));
+    let stream = turn_of(stream, wait)?;
     // SAFETY: by the contract of this function.
     with_runtime(|runtime| unsafe { submit(runtime, stream, Work::Copy(plan, kind), wait) })
 }
@@ -209,7 +209,7 @@ unsafe fn rows(
             slices: 1,
         },
     };
-    let stream = StreamId(address(stream));
+    let stream = turn_of(stream, wait)?;
     // SAFETY: by the contract of this function.
     with_runtime(|runtime| unsafe { submit(runtime, stream, Work::Copy(plan, kind), wait) })
 }
@@ -291,7 +291,7 @@ unsafe fn copy_3d(parameters: *const Memcpy3d, stream: *mut c_void, wait: Wait) 
     }
     // SAFETY: by the contract of this function.
     let parameters = unsafe { parameters.read_unaligned() };
-    let stream = StreamId(address(stream));
+    let stream = turn_of(stream, wait)?;
     with_runtime(|runtime| {
         let work = parameters.work(runtime)?;
         // SAFETY: by the contract of this function.
@@ -348,7 +348,7 @@ unsafe fn symbol(
 /// # Safety
 /// As [`fill`].
 unsafe fn set(span: Span, extent: Extent, value: c_int, stream: *mut c_void, wait: Wait) -> Done {
-    let stream = StreamId(address(stream));
+    let stream = turn_of(stream, wait)?;
     let work = Work::Fill(span, extent, vec![value as u8]);
     // SAFETY: by the contract of this function.
     with_runtime(|runtime| unsafe { submit(runtime, stream, work, wait) })

@@ -75,13 +75,6 @@ fn known_limit(limit: c_int) -> Result<&'static AtomicUsize, Fault> {
     })
 }
 
-fn synchronize() -> Done {
-    with_runtime(|runtime| {
-        runtime.synchronize();
-        Ok(())
-    })
-}
-
 api! {
     fn cudaGetDeviceCount(to: *mut c_int) {
         // SAFETY: see the module.
@@ -136,23 +129,6 @@ api! {
         })?;
         // SAFETY: see the module.
         unsafe { give(to, value) }
-    }
-
-    fn cudaDeviceSynchronize() {
-        synchronize()
-    }
-
-    fn cudaThreadSynchronize() {
-        synchronize()
-    }
-
-    fn cudaDeviceReset() {
-        // What the program has not freed goes with the process.
-        synchronize()
-    }
-
-    fn cudaThreadExit() {
-        synchronize()
     }
 
     fn cudaDriverGetVersion(to: *mut c_int) {

@@ -52,6 +52,8 @@ extern "C" fn at_exit() {
         let last = std::mem::replace(&mut *state, State::Finished);
         drop(state);
         if let State::Ready(mut runtime) = last {
+            let waiting = runtime.abandon_waiting();
+            waiting.iter().for_each(|line| complain("exit", line));
             print(&runtime.take_output());
             say_defects(&runtime.defects());
             note_kept(runtime.finish_results());

@@ -4,8 +4,8 @@ use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 use super::copy::{Memcpy3d, linear_plan};
 use super::launch::{Dim3, after_launch, pack};
-use super::stream::{HostFunction, stream_id};
-use super::work::launch_graph;
+use super::stream::stream_id;
+use super::work::{HostFunction, launch_graph};
 use super::{Done, address, api, give, null, user_object, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{Extent, FunctionKey, Launch, Runtime, Span, Step, StreamId, Work};

@@ -9,7 +9,7 @@ use super::copy::{linear_plan, symbol_place};
 use super::graph::{HostNode, KernelNode, MemsetNode, Place, add, set_node, set_step, step_of};
 use super::graph_node::{NodeParameters, kernel_work, work_of};
 use super::launch::{apply_attribute, attribute};
-use super::stream::HostFunction;
+use super::work::HostFunction;
 use super::{address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{FunctionKey, Launch, Runtime, Work, other_type};

@@ -3,9 +3,10 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{c_int, c_void};
 
+use super::waiter::settle;
 use super::{Done, address, api, call_stack, captured_memory, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
-use crate::runtime::{Extent, Runtime, Side, StreamId};
+use crate::runtime::{Extent, Runtime, Side, StreamId, Turn};
 use pagemill_sim::hints::{self, Action, PageAdvice};
 
 /// Rows of pitched memory start at multiples of this.
@@ -89,6 +90,7 @@ fn free(pointer: *mut c_void) -> Done {
     if pointer.is_null() {
         return Ok(());
     }
+    settle(Turn::All)?;
     with_runtime(|runtime| runtime.free(address(pointer)))
 }
 

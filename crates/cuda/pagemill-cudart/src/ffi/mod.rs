@@ -31,6 +31,7 @@ mod start;
 mod stream;
 mod texture;
 mod user_object;
+mod waiter;
 mod work;
 
 use std::cell::Cell;
@@ -78,6 +79,15 @@ static STATE: Mutex<State> = Mutex::new(State::Fresh);
 
 thread_local! {
     static LAST_ERROR: Cell<CudaError> = const { Cell::new(CudaError::SUCCESS) };
+    /// Whether this thread is in a function of the program that a stream calls.
+    static HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls a function of the program while the runtime is locked.
+fn within_host_function(function: impl FnOnce()) {
+    HOST_FUNCTION.set(true);
+    function();
+    HOST_FUNCTION.set(false);
 }
 
 /// Runs the body of a function of the runtime API.
@@ -169,6 +179,10 @@ fn enter_for<T>(
         let message =
             "a child of fork cannot use CUDA, as with any GPU: start a new program instead";
         return Err(Fault::new(CudaError::INITIALIZATION, message));
+    }
+    if HOST_FUNCTION.get() {
+        let message = "a function that a stream calls may not call CUDA";
+        return Err(Fault::new(CudaError::NOT_PERMITTED, message));
     }
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
     if matches!(*state, State::Fresh) {

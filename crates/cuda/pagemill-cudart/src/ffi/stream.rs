@@ -1,15 +1,16 @@
-//! Streams and events.
+//! Streams and events, and waiting for them.
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use super::waiter::{is_settled, settle};
+use super::work::HostFunction;
 use super::{Done, address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
-use crate::runtime::StreamId;
+use crate::runtime::{StreamId, Turn};
 
 /// `cudaStreamNonBlocking`.
 const NON_BLOCKING: c_uint = 1;
 
-pub(super) type HostFunction = extern "C" fn(*mut c_void);
 pub(super) type StreamCallback = extern "C" fn(*mut c_void, c_int, *mut c_void);
 
 /// # Safety
@@ -32,6 +33,21 @@ unsafe fn create_event(to: *mut *mut c_void) -> Done {
     unsafe { give(to, event as *mut c_void) }
 }
 
+/// A call of `cudaStreamAddCallback`.
+struct Callback {
+    function: StreamCallback,
+    stream: *mut c_void,
+    data: *mut c_void,
+}
+
+impl Callback {
+    extern "C" fn call(own: *mut c_void) {
+        // SAFETY: a box of this type was given away for this one call.
+        let own = unsafe { Box::from_raw(own.cast::<Self>()) };
+        (own.function)(own.stream, CudaError::SUCCESS.0, own.data);
+    }
+}
+
 pub(super) fn stream_id(stream: *mut c_void) -> StreamId {
     StreamId(address(stream))
 }
@@ -40,7 +56,33 @@ fn record(event: *mut c_void, stream: *mut c_void) -> Done {
     with_runtime(|runtime| runtime.record_event(address(event), stream_id(stream)))
 }
 
+/// The host waits for everything.
+fn synchronize() -> Done {
+    settle(Turn::All)?;
+    with_runtime(|runtime| {
+        runtime.synchronize();
+        Ok(())
+    })
+}
+
 api! {
+    fn cudaDeviceSynchronize() {
+        synchronize()
+    }
+
+    fn cudaThreadSynchronize() {
+        synchronize()
+    }
+
+    fn cudaDeviceReset() {
+        // What the program has not freed goes with the process.
+        synchronize()
+    }
+
+    fn cudaThreadExit() {
+        synchronize()
+    }
+
     fn cudaStreamCreate(to: *mut *mut c_void) {
         // SAFETY: see the module.
         unsafe { create(to, 0) }
@@ -61,10 +103,13 @@ api! {
     }
 
     fn cudaStreamSynchronize(stream: *mut c_void) {
-        with_runtime(|runtime| runtime.synchronize_stream(stream_id(stream)))
+        let stream = stream_id(stream);
+        settle(Turn::Stream(stream))?;
+        with_runtime(|runtime| runtime.synchronize_stream(stream))
     }
 
     fn cudaStreamQuery(stream: *mut c_void) {
+        is_settled(Turn::Stream(stream_id(stream)))?;
         // The host takes no time of its own: a program that asks again and again has waited.
         with_runtime(|runtime| runtime.synchronize_stream(stream_id(stream)))
     }
@@ -113,9 +158,8 @@ api! {
 
     fn cudaStreamAddCallback(stream: *mut c_void, function: Option<StreamCallback>, data: *mut c_void, _flags: c_uint) {
         let function = function.ok_or_else(null)?;
-        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
-        function(stream, CudaError::SUCCESS.0, data);
-        Ok(())
+        let callback = Box::new(Callback { function, stream, data });
+        super::work::call_host(stream_id(stream), Callback::call, Box::into_raw(callback).cast())
     }
 
     fn cudaEventCreate(to: *mut *mut c_void) {
@@ -141,10 +185,12 @@ api! {
     }
 
     fn cudaEventSynchronize(event: *mut c_void) {
+        settle(Turn::Event(address(event)))?;
         with_runtime(|runtime| runtime.synchronize_event(address(event)))
     }
 
     fn cudaEventQuery(event: *mut c_void) {
+        is_settled(Turn::Event(address(event)))?;
         // As cudaStreamQuery.
         with_runtime(|runtime| runtime.synchronize_event(address(event)))
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{c_uint, c_void};
 use std::sync::{Mutex, PoisonError};
 
-use super::stream::HostFunction;
+use super::work::HostFunction;
 use super::{Done, address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
 

@@ -2,11 +2,13 @@
 
 use std::ffi::c_void;
 
-use super::stream::HostFunction;
+use super::waiter::{note_waiting, settle};
 use super::{Done, address, copy, with_runtime, with_runtime_for};
 use crate::error::{CudaError, Fault};
-use crate::runtime::{Conditional, Runtime, Step, StreamId, Work};
+use crate::runtime::{Conditional, Runtime, Step, StreamId, Turn, Work};
 use pagemill_types::Picos;
+
+pub(super) type HostFunction = extern "C" fn(*mut c_void);
 
 /// Whether the host waits for the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -15,7 +17,16 @@ pub(super) enum Wait {
     No,
 }
 
-/// Does `work` in `stream`, or notes it.
+/// The stream of a handle, once the host may go on with work there for whose end it waits.
+pub(super) fn turn_of(stream: *mut c_void, wait: Wait) -> Result<StreamId, Fault> {
+    let stream = StreamId(address(stream));
+    if wait == Wait::Yes {
+        settle(Turn::Stream(stream))?;
+    }
+    Ok(stream)
+}
+
+/// Does `work` in `stream`, or notes it, or holds it back behind a kernel that waits.
 ///
 /// # Safety
 /// What the runtime does not know of a copy's spans is memory of the program, also when the work is done later.
@@ -32,8 +43,19 @@ pub(super) unsafe fn submit(
         return runtime.note(stream, work);
     }
     runtime.not_while_capturing(stream, "work")?;
+    if runtime.is_held(stream) {
+        if wait == Wait::No && runtime.can_hold(&work) {
+            // SAFETY: the caller promises that what the copy reads is memory of the program.
+            unsafe { runtime.hold(stream, work, perform_held) };
+            return Ok(());
+        }
+        runtime.settle_alone(Turn::Stream(stream))?;
+    }
     // SAFETY: by the contract of this function.
     unsafe { perform(runtime, stream, &work)? };
+    if runtime.has_waiting() {
+        note_waiting();
+    }
     match wait {
         Wait::Yes => runtime.synchronize_stream(stream),
         Wait::No => Ok(()),
@@ -44,37 +66,46 @@ pub(super) unsafe fn submit(
 ///
 /// # Safety
 /// As [`submit`].
-pub(super) unsafe fn perform(runtime: &mut Runtime, stream: StreamId, work: &Work) -> Done {
+unsafe fn perform(runtime: &mut Runtime, stream: StreamId, work: &Work) -> Done {
     match work {
-        Work::Kernel(key, launch, arguments) => {
-            let launch = crate::runtime::Launch { stream, ..*launch };
-            runtime.run_kernel(*key, &launch, arguments)
-        }
         // SAFETY: by the contract of this function.
         Work::Copy(plan, kind) => unsafe { copy::copy(runtime, plan, *kind, stream) },
         // SAFETY: by the contract of this function.
         Work::Fill(span, extent, element) => unsafe {
             copy::fill(runtime, span, extent, element, stream)
         },
-        Work::Wait(event) => runtime.wait_for_event(stream, *event),
-        Work::Record(event) => runtime.record_event(*event, stream),
-        Work::Allocate { address, bytes } => runtime.allocate_at(*address, *bytes, stream),
-        Work::Free(address) => runtime.free(*address),
-        Work::Host(..) | Work::Child(_) | Work::Conditional(_) | Work::Empty => Ok(()),
+        _ => runtime.do_own(stream, work).unwrap_or(Ok(())),
     }
 }
 
-/// Calls a function of the program in its turn in `stream`, or notes it.
+/// Does work that was held back, functions of the host too: those may not call CUDA.
+fn perform_held(runtime: &mut Runtime, stream: StreamId, work: &Work) -> Done {
+    if let Work::Host(function, data) = work {
+        // SAFETY: the program gave this address as that of such a function.
+        let function: HostFunction = unsafe { std::mem::transmute(*function as usize) };
+        super::within_host_function(|| function(*data as *mut c_void));
+        return Ok(());
+    }
+    // SAFETY: the program promised as much when it put the work into its stream.
+    unsafe { perform(runtime, stream, work) }
+}
+
+/// Calls a function of the program in its turn in `stream`, or notes it, or holds it back.
 pub(super) fn call_host(stream: StreamId, function: HostFunction, data: *mut c_void) -> Done {
-    let noted = with_runtime(|runtime| {
+    let later = with_runtime(|runtime| {
         runtime.is_non_blocking(stream)?;
-        if !runtime.is_capturing(stream) {
-            return Ok(false);
-        }
         let work = Work::Host(function as usize as u64, address(data));
-        runtime.note(stream, work).map(|()| true)
+        if runtime.is_capturing(stream) {
+            return runtime.note(stream, work).map(|()| true);
+        }
+        let is_held = runtime.is_held(stream);
+        if is_held {
+            // SAFETY: this is no copy.
+            unsafe { runtime.hold(stream, work, perform_held) };
+        }
+        Ok(is_held)
     })?;
-    if !noted {
+    if !later {
         // Everything before it in the stream has had its effect.
         function(data);
     }
@@ -86,6 +117,7 @@ pub(super) fn call_host(stream: StreamId, function: HostFunction, data: *mut c_v
 /// # Safety
 /// As [`submit`], of all its work.
 pub(super) unsafe fn launch_graph(executable: u64, stream: StreamId) -> Result<(), Fault> {
+    settle(Turn::Stream(stream))?;
     let (steps, start) = with_runtime(|runtime| {
         runtime.not_while_capturing(stream, "launching a graph")?;
         let start = runtime.graph_start(stream)?;

@@ -8,9 +8,9 @@ use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use super::BASE;
 use super::bitmap::{BITS, Bitmap};
 use super::signals;
-use super::views::BASE;
 use super::watch;
 
 /// Granules that belong to a managed allocation.

@@ -6,9 +6,6 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use super::faults;
 
-/// Where the simulator places managed memory; the CPU sees it there too.
-pub(super) const BASE: u64 = 1 << 40;
-
 /// The two mappings of one allocation: the program's, at the simulated address, and the simulator's.
 #[derive(Debug)]
 pub(crate) struct Views {

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use pagemill_linux::userfault::FaultWatch;
 
-use super::views::BASE;
+use super::BASE;
 
 /// With the value `signal`, touches are seen by a signal handler whatever the system allows.
 const ENVIRONMENT: &str = "PAGEMILL_CUDA_FAULTS";
@@ -40,7 +40,7 @@ fn start(touched: fn(u64) -> bool) -> Option<&'static FaultWatch> {
 }
 
 /// Signals are for the program's own threads.
-fn refuse_signals() {
+pub(crate) fn refuse_signals() {
     // SAFETY: a set of bits that the next call fills; then it is this thread's mask.
     unsafe {
         let mut all = std::mem::zeroed();

@@ -56,7 +56,7 @@ impl Span {
     }
 
     /// From the first byte to the end of the last.
-    fn reach(&self, extent: &Extent) -> Option<u64> {
+    pub(super) fn reach(&self, extent: &Extent) -> Option<u64> {
         let slices = self
             .slice_bytes
             .checked_mul(extent.slices.checked_sub(1)?)?;

@@ -30,7 +30,7 @@ impl Runtime {
         result
     }
 
-    fn note_failed_launch(&mut self, key: FunctionKey, fault: &Fault) {
+    pub(super) fn note_failed_launch(&mut self, key: FunctionKey, fault: &Fault) {
         let kernel = match self.kernel_name(key) {
             Ok(name) => name.to_owned(),
             Err(_) => format!("{:#x}", key.0),

@@ -1,6 +1,6 @@
 //! Kernels: launching them, and what they need.
 
-use pagemill_ptx::{ClusterNeeds, Kernel, Param, readable_list};
+use pagemill_ptx::{ClusterNeeds, Kernel, Param, Patience, readable_list};
 use pagemill_sim::{DeviceFacts, GridShape, LaunchShape, occupancy};
 
 use super::Runtime;
@@ -134,13 +134,16 @@ impl Runtime {
         if self.is_programmer_copy() {
             at = self.copy_open_pages(at);
         }
-        let launched = self.gpu.launch(at, module, &name, &shape, arguments);
-        let end = launched.as_ref().map_or(at, |launched| launched.done);
-        self.clocks.end(launch.stream, end)?;
-        self.close_pages_on_gpu(end);
-        launched?;
-        self.note_launched();
-        Ok(())
+        let patience = match launch.stream.may_wait() {
+            true => Patience::ForOthers,
+            false => Patience::ToTheEnd,
+        };
+        let gpu = &mut self.gpu;
+        let end = gpu.launch_for(at, module, &name, &shape, arguments, patience);
+        if end.is_err() {
+            self.close_pages_on_gpu(at);
+        }
+        self.launched(key, launch.stream, end?)
     }
 
     fn check_shape(&self, kernel: &Kernel, launch: &Launch) -> Result<(), Fault> {

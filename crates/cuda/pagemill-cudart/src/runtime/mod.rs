@@ -7,6 +7,7 @@ mod copies;
 mod failures;
 mod graph_memory;
 mod graphs;
+mod held;
 mod images;
 mod ipc;
 mod kept;
@@ -36,6 +37,7 @@ use crate::setting::Setting;
 pub use arrays::{Array, Resource};
 pub use copies::{Copy3d, Extent, Span};
 pub(crate) use graphs::other_type;
+pub use held::Turn;
 pub use images::FunctionKey;
 pub use ipc::IpcHandle;
 pub use launches::{FunctionAttributes, Launch};
@@ -48,6 +50,7 @@ pub use work::{Choice, Conditional, Graph, Step, Work};
 use arrays::Arrays;
 use graph_memory::GraphMemory;
 use graphs::Graphs;
+use held::Held;
 use images::Images;
 use ipc::SharedWithOthers;
 use kept::Kept;
@@ -73,6 +76,7 @@ pub struct Runtime {
     virtual_memory: VirtualMemory,
     shared: SharedWithOthers,
     images: Images,
+    held: Held,
     lost: Option<CudaError>,
     failed: Vec<FailedLaunches>,
     kept: Kept,
@@ -127,6 +131,7 @@ impl Runtime {
             virtual_memory: VirtualMemory::default(),
             shared: SharedWithOthers::default(),
             images: Images::new(capability),
+            held: Held::default(),
             lost: None,
             failed: Vec::new(),
             kept: Kept::default(),

@@ -20,6 +20,19 @@ impl StreamId {
     const GRAPH_LANE: Self = Self(3);
     const FIRST_CREATED: u64 = 0x100;
 
+    /// The same under its first name.
+    pub(super) fn plain(self) -> Self {
+        match self.is_legacy() {
+            true => Self::LEGACY,
+            false => self,
+        }
+    }
+
+    /// Whether work in it can wait: what a graph does one after the other cannot.
+    pub(super) fn may_wait(self) -> bool {
+        self != Self::GRAPH_LANE
+    }
+
     pub(super) fn is_legacy(self) -> bool {
         self == Self::LEGACY || self == Self::LEGACY_BY_NAME
     }
@@ -148,6 +161,10 @@ impl Runtime {
     /// If there is no such stream, or it is a default stream.
     pub fn destroy_stream(&mut self, id: StreamId) -> Result<(), Fault> {
         let ready = self.clocks.stream(id)?.ready;
+        if self.is_held(id) {
+            // It goes with the process.
+            return Ok(());
+        }
         if id == StreamId::PER_THREAD {
             let message = "a default stream cannot be destroyed";
             return Err(Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message));
@@ -217,6 +234,10 @@ impl Runtime {
         if self.note_event(event, stream) {
             return Ok(());
         }
+        if self.is_held(stream) {
+            self.hold_record(stream, event);
+            return Ok(());
+        }
         let at = self.clocks.start(stream)?;
         self.clocks.events.insert(event, Some(at));
         Ok(())
@@ -241,6 +262,10 @@ impl Runtime {
         if self.join_capture(stream, event) {
             return Ok(());
         }
+        if self.is_held(stream) || self.is_event_held(event) {
+            self.hold_wait(stream, event);
+            return Ok(());
+        }
         match self.clocks.event(event)? {
             Some(at) => self.clocks.end(stream, at),
             None => self.clocks.ready(stream).map(|_| ()),
@@ -253,6 +278,9 @@ impl Runtime {
     /// If one of them is unknown or was not recorded.
     pub fn elapsed_ms(&self, start: u64, end: u64) -> Result<f32, Fault> {
         let recorded = |event| {
+            if self.is_event_held(event) {
+                return Err(Fault::silent(CudaError::NOT_READY));
+            }
             self.clocks.event(event)?.ok_or_else(|| {
                 let message = format!("event {event:#x} was not recorded");
                 Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)

@@ -40,6 +40,33 @@ pub(crate) struct Watch {
     pub memory_since: u64,
     accesses: u64,
     states: Vec<u64>,
+    still: Still,
+}
+
+/// Whether a warp is back in a state that it had since memory last changed: then only others can get it on.
+#[derive(Clone, Debug, Default)]
+struct Still {
+    /// A state since that change.
+    state: Option<u64>,
+    /// Looks since that state, and how many more of them until a later one takes its place: twice as many each time, so
+    /// that a loop of any length is found.
+    looks: u32,
+    looks_max: u32,
+    is_back: bool,
+}
+
+impl Still {
+    fn look(&mut self, state: u64) {
+        self.is_back = self.state == Some(state);
+        if self.is_back {
+            return;
+        }
+        self.looks += 1;
+        if self.looks >= self.looks_max {
+            self.looks_max = self.looks * 2;
+            (self.state, self.looks) = (Some(state), 0);
+        }
+    }
 }
 
 /// What a look at a warp has shown.
@@ -65,6 +92,12 @@ impl Watch {
         self.path_since = 0;
         self.memory_since = 0;
         self.states.clear();
+        self.still = Still::default();
+    }
+
+    /// Whether the warp can only get on if something changes memory, which has changed `writes` times until now.
+    pub(crate) fn stands_still(&self, writes: u64) -> bool {
+        self.still.is_back && self.writes == writes
     }
 }
 
@@ -93,6 +126,7 @@ impl Watch {
         let is_split = !warp.parked.is_empty();
         if !is_same_memory {
             self.memory_since = warp.executed;
+            self.still = Still::default();
         }
         if !is_same_path {
             self.path_since = warp.executed;
@@ -105,6 +139,7 @@ impl Watch {
             self.accesses = warp.accesses;
         }
         let state = state(warp);
+        self.still.look(state);
         if self.states.contains(&state) {
             return match self.accesses == warp.accesses && warp.is_alone {
                 true => Look::Endless,

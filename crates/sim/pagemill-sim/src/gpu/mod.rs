@@ -18,6 +18,7 @@ pub use host::device::{Buffer, DriverRun, Gpu, Limits, Options, TransferMode};
 pub use host::program::{Arg, ExecutionMark, LaunchShape, Launched, ModuleId};
 pub use host::report::{LaunchReport, Report, Sampling};
 pub use host::runtime::Arrived;
+pub use host::waiting::{LaunchEnd, WaitingLaunch};
 pub use machine::{
     AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
     InstructionTimings, InterconnectSpec, L1Loads, Memory, MergeScope, PatternCosts, Placement,
@@ -29,7 +30,7 @@ pub use pages::MigrationCounts;
 pub use pages::driver::{DriverCosts, DriverMachine, FaultOrder, FaultSpec, HandlerCounts};
 pub use pages::ledger::{AllocationReport, LineAccount, LineReport, Traffic};
 pub use sm::occupancy::{Limiter, Occupancy, occupancy};
-pub use sm::run::RunError;
+pub use sm::outcome::RunError;
 pub use stats::{ExecutionStats, LaunchStats, MemoryStats};
 pub use stream::pattern::PatternGrid;
 pub use stream::synthetic::{SyntheticGrid, WarpPlace};

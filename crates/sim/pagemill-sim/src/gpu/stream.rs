@@ -91,6 +91,11 @@ pub trait GridStream {
         None
     }
 
+    /// Whether nothing in the block in `slot` gets on unless something outside of it changes memory.
+    fn stands_still(&mut self, _slot: u32) -> bool {
+        false
+    }
+
     /// The block in `slot` has ended.
     fn end_block(&mut self, _slot: u32) {}
 }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use super::driver;
 use crate::error::{CudaError, Fault};
 use crate::ffi::{Done, address, device, give, with_runtime};
+use crate::runtime::Turn;
 
 /// Set in handles of contexts, and in no address.
 const HANDLE_TAG: u64 = 0x70 << 56;
@@ -112,6 +113,15 @@ fn flags_of(context: u64) -> c_uint {
 }
 
 // SAFETY, of all blocks below: see the module.
+/// Everything on the GPU ends with its context.
+fn synchronize() -> Done {
+    with_runtime(|runtime| {
+        runtime.settle_alone(Turn::All)?;
+        runtime.synchronize();
+        Ok(())
+    })
+}
+
 driver! { Init:
     fn cuCtxCreate_v2(to: *mut *mut c_void, flags: c_uint, of: c_int) {
         // SAFETY: see above.
@@ -130,10 +140,7 @@ driver! { Init:
 
     fn cuCtxDestroy_v2(context: *mut c_void) {
         let context = address(context);
-        with_runtime(|runtime| {
-            runtime.synchronize();
-            Ok(())
-        })?;
+        synchronize()?;
         if with_contexts(|contexts| contexts.created.remove(&context)).is_none() {
             return Err(invalid(context));
         }
@@ -191,10 +198,7 @@ driver! { Init:
     fn cuDevicePrimaryCtxReset_v2(of: c_int) {
         device::only(of)?;
         with_contexts(|contexts| contexts.primary_uses = 0);
-        with_runtime(|runtime| {
-            runtime.synchronize();
-            Ok(())
-        })
+        synchronize()
     }
 
     fn cuDevicePrimaryCtxSetFlags_v2(of: c_int, flags: c_uint) {

@@ -5,9 +5,9 @@ use std::ffi::{c_int, c_uint, c_void};
 use super::driver;
 use crate::error::{CudaError, Fault};
 use crate::ffi::copy::linear;
-use crate::ffi::work::{Wait, submit};
+use crate::ffi::work::{Wait, submit, turn_of};
 use crate::ffi::{Done, address, null, with_runtime};
-use crate::runtime::{Copy3d, Extent, Runtime, Span, StreamId, Work};
+use crate::runtime::{Copy3d, Extent, Runtime, Span, Work};
 
 /// `cudaMemcpyKind`.
 const TO_GPU: c_int = 1;
@@ -164,7 +164,7 @@ unsafe fn copy_box<T: Into<Memcpy3d>>(plan: *const T, stream: *mut c_void, wait:
     }
     // SAFETY: by the contract of this function.
     let plan: Memcpy3d = unsafe { plan.read_unaligned() }.into();
-    let stream = StreamId(address(stream));
+    let stream = turn_of(stream, wait)?;
     with_runtime(|runtime| {
         let work = plan.work(runtime)?;
         // SAFETY: by the contract of this function.

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use super::{driver, of_runtime};
 use crate::ffi::{
     array, copy, device, graph, graph_memory, graph_node, graph_parameters, graph_shape, ipc,
-    launch, memory, mipmap, pool, stream, user_object,
+    launch, memory, mipmap, pool, stream, user_object, work,
 };
 
 /// Exports functions that only hand their arguments on.
@@ -36,7 +36,7 @@ same! { Init:
 }
 
 same! { Context:
-    fn cuCtxSynchronize() = device::cudaDeviceSynchronize;
+    fn cuCtxSynchronize() = stream::cudaDeviceSynchronize;
     fn cuCtxGetLimit(to: *mut usize, limit: c_int) = device::cudaDeviceGetLimit;
     fn cuCtxSetLimit(limit: c_int, value: usize) = device::cudaDeviceSetLimit;
     fn cuCtxGetCacheConfig(to: *mut c_int) = device::cudaDeviceGetCacheConfig;
@@ -60,7 +60,7 @@ same! { Context:
     fn cuStreamBeginCapture_v2(own: Handle, mode: c_int) = graph::cudaStreamBeginCapture;
     fn cuStreamEndCapture(own: Handle, to: Place) = graph::cudaStreamEndCapture;
     fn cuThreadExchangeStreamCaptureMode(mode: *mut c_int) = graph::cudaThreadExchangeStreamCaptureMode;
-    fn cuLaunchHostFunc(own: Handle, function: Option<stream::HostFunction>, data: Handle) = stream::cudaLaunchHostFunc;
+    fn cuLaunchHostFunc(own: Handle, function: Option<work::HostFunction>, data: Handle) = stream::cudaLaunchHostFunc;
     fn cuStreamAddCallback(own: Handle, function: Option<stream::StreamCallback>, data: Handle, flags: c_uint) = stream::cudaStreamAddCallback;
     fn cuStreamAttachMemAsync(own: Handle, at: Handle, bytes: usize, flags: c_uint) = memory::cudaStreamAttachMemAsync;
 
@@ -155,7 +155,7 @@ same! { Context:
     fn cuGraphNodeGetDependencies_v2(node: Handle, to: Place, edges: Handle, count: *mut usize) = graph_shape::cudaGraphNodeGetDependencies;
     fn cuGraphNodeGetDependentNodes(node: Handle, to: Place, count: *mut usize) = graph_shape::cudaGraphNodeGetDependentNodes_v1;
     fn cuGraphNodeGetDependentNodes_v2(node: Handle, to: Place, edges: Handle, count: *mut usize) = graph_shape::cudaGraphNodeGetDependentNodes;
-    fn cuUserObjectCreate(to: Place, data: Handle, destroy: Option<stream::HostFunction>, references: c_uint, flags: c_uint) = user_object::cudaUserObjectCreate;
+    fn cuUserObjectCreate(to: Place, data: Handle, destroy: Option<work::HostFunction>, references: c_uint, flags: c_uint) = user_object::cudaUserObjectCreate;
     fn cuUserObjectRetain(own: Handle, count: c_uint) = user_object::cudaUserObjectRetain;
     fn cuUserObjectRelease(own: Handle, count: c_uint) = user_object::cudaUserObjectRelease;
     fn cuGraphRetainUserObject(own: Handle, object: Handle, count: c_uint, flags: c_uint) = user_object::cudaGraphRetainUserObject;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::managed::BASE;
 use faults::Touched;
 
 /// Beyond what any runtime of this test program places.

@@ -3,6 +3,7 @@
 use crate::gpu::error::GpuError;
 use crate::gpu::host::device::Gpu;
 use crate::gpu::host::program::{LaunchShape, Launched, ModuleId};
+use crate::gpu::host::report::LaunchReport;
 use pagemill_ptx::{DeviceFacts, DeviceLaunch, DeviceWork, QueuedWork};
 use pagemill_types::Picos;
 
@@ -22,27 +23,24 @@ impl Gpu {
         self.memory.set_conditional(handle, value);
     }
 
-    /// Runs a grid of the host, and everything that it leads to, before it counts as done.
+    /// Runs everything that a grid of the host leads to, before it counts as done: the grid has ended, and had asked for
+    /// `asked_for`.
     ///
     /// Each piece of work is complete, with all that it asked for, before the next piece of its parent begins; what is in
     /// the tail stream begins when all else of its parent is complete. That is one of the orders that CUDA allows. The stack
     /// holds what has not run, the next piece last, so that deep nests need no deep recursion here.
-    pub(in crate::gpu) fn launch_with_children(
+    pub(in crate::gpu) fn run_children(
         &mut self,
-        at: Picos,
         module: ModuleId,
-        kernel: &str,
-        shape: &LaunchShape,
-        arguments: &[u8],
+        report: LaunchReport,
+        mut asked_for: Vec<QueuedWork>,
     ) -> Result<Launched, GpuError> {
-        self.memory.begin_device_grid(0, 0);
-        let report = self.launch_one(at, module, kernel, shape, arguments)?;
         let mut done = report.stats.end;
         let mut waiting: Vec<QueuedWork> = Vec::new();
         loop {
-            let asked_for = self.memory.take_device_work();
+            asked_for.append(&mut self.memory.take_device_work());
             let (tail, others): (Vec<_>, Vec<_>) =
-                asked_for.into_iter().partition(|queued| queued.is_tail);
+                asked_for.drain(..).partition(|queued| queued.is_tail);
             waiting.extend(tail.into_iter().rev());
             waiting.extend(others.into_iter().rev());
             let Some(next) = waiting.pop() else {

@@ -13,3 +13,4 @@ pub(crate) mod runtime;
 pub(crate) mod sampled;
 pub(crate) mod sampling;
 pub(crate) mod timing_model;
+pub(crate) mod waiting;

@@ -4,9 +4,12 @@ use crate::gpu::error::GpuError;
 use crate::gpu::host::detail::Detail;
 use crate::gpu::host::device::{Buffer, Gpu};
 use crate::gpu::host::report::LaunchReport;
+use crate::gpu::host::timing_model::TimingModel;
 use crate::gpu::stats::ExecutionStats;
 use crate::gpu::stream::ptx::{PtxGrid, grid_shape, kernel_costs};
-use pagemill_ptx::{Executor, InstructionCosts, Kernel, Launch, Linked, Module, run_functional};
+use pagemill_ptx::{
+    Executor, FunctionalRun, InstructionCosts, Kernel, Launch, Linked, Module, Patience,
+};
 use pagemill_types::{Picos, VirtAddr};
 use std::collections::BTreeMap;
 
@@ -201,11 +204,13 @@ impl Gpu {
         shape: &LaunchShape,
         arguments: &[u8],
     ) -> Result<Launched, GpuError> {
-        let result = self.launch_with_children(at, module, kernel, shape, arguments);
-        if result.is_err() {
+        self.memory.begin_device_grid(0, 0);
+        let report = self.launch_one(at, module, kernel, shape, arguments);
+        let launched = report.and_then(|report| self.run_children(module, report, Vec::new()));
+        if launched.is_err() {
             self.memory.take_device_work();
         }
-        result
+        launched
     }
 
     /// Runs one grid, of the host or of another grid.
@@ -217,6 +222,22 @@ impl Gpu {
         shape: &LaunchShape,
         arguments: &[u8],
     ) -> Result<LaunchReport, GpuError> {
+        let launch = self.ready_launch(module, kernel, shape, arguments)?;
+        match (self.options.timing, self.options.detail) {
+            (false, _) => self.run_untimed(at, &launch),
+            (true, Detail::Full) => self.run_timed(at, module, &launch),
+            (true, _) => self.run_by_detail(at, module, shape, &launch),
+        }
+    }
+
+    /// A launch with all that its threads may use.
+    pub(in crate::gpu) fn ready_launch(
+        &mut self,
+        module: ModuleId,
+        kernel: &str,
+        shape: &LaunchShape,
+        arguments: &[u8],
+    ) -> Result<Launch, GpuError> {
         let workspace = match shape.cooperative {
             true => Some(self.grid_workspace()?),
             false => None,
@@ -246,18 +267,9 @@ impl Gpu {
         if let Some(executor) = self.executor {
             launch = launch.with_executor(executor);
         }
-        let resident = self
-            .timing_model
-            .engine
-            .resident_blocks(&grid_shape(&launch));
-        launch = launch.with_resident_blocks(resident);
-        if !self.options.timing {
-            return self.run_untimed(at, &launch);
-        }
-        match self.options.detail {
-            Detail::Full => self.run_timed(at, module, &launch),
-            _ => self.run_by_detail(at, module, shape, &launch),
-        }
+        let shape = grid_shape(&launch);
+        let resident = self.timing_model.engine.resident_blocks(&shape);
+        Ok(launch.with_resident_blocks(resident))
     }
 
     /// Lets `executor` run the instructions of later launches.
@@ -309,6 +321,18 @@ impl Gpu {
         module: ModuleId,
         launch: &Launch,
     ) -> Result<LaunchReport, GpuError> {
+        self.on_grid(module, launch, |timing_model, mut grid| {
+            timing_model.run_grid(at, &launch.kernel().name, &mut grid)
+        })
+    }
+
+    /// Gives `run` a launch as the timing model sees it.
+    pub(in crate::gpu) fn on_grid<T>(
+        &mut self,
+        module: ModuleId,
+        launch: &Launch,
+        run: impl FnOnce(&mut TimingModel, PtxGrid<'_>) -> T,
+    ) -> T {
         let Self {
             modules,
             memory,
@@ -325,10 +349,9 @@ impl Gpu {
             .or_insert_with(|| kernel_costs(launch.kernel(), timings));
         let observe = observe_execution.unwrap_or(|_| ());
         observe(ExecutionMark::Begin);
-        let mut grid = PtxGrid::new(launch, costs, memory, output);
-        let run = timing_model.run_grid(at, name, &mut grid);
+        let result = run(timing_model, PtxGrid::new(launch, costs, memory, output));
         observe(ExecutionMark::End);
-        run
+        result
     }
 
     fn run_untimed(&mut self, at: Picos, launch: &Launch) -> Result<LaunchReport, GpuError> {
@@ -339,17 +362,34 @@ impl Gpu {
 
     /// Runs the instructions of a launch, without time.
     pub(in crate::gpu) fn execute(&mut self, launch: &Launch) -> Result<ExecutionStats, GpuError> {
+        let mut run = FunctionalRun::default();
+        self.go_on_untimed(&mut run, launch, Patience::ToTheEnd)?;
+        Ok(executed(&run))
+    }
+
+    /// Runs the instructions of a launch until it ends, without time; false if it waits.
+    pub(in crate::gpu) fn go_on_untimed(
+        &mut self,
+        run: &mut FunctionalRun,
+        launch: &Launch,
+        patience: Patience,
+    ) -> Result<bool, GpuError> {
         let observe = self.observe_execution.unwrap_or(|_| ());
         observe(ExecutionMark::Begin);
-        let run = run_functional(launch, &mut self.memory, &mut self.output);
+        let ended = run.go_on(launch, patience, &mut self.memory, &mut self.output);
         observe(ExecutionMark::End);
-        let totals = run.map_err(GpuError::Trap)?;
-        Ok(ExecutionStats {
-            blocks: totals.blocks,
-            warp_instructions: totals.instructions,
-            thread_instructions: totals.thread_instructions,
-            ..ExecutionStats::default()
-        })
+        ended.map_err(GpuError::Trap)
+    }
+}
+
+/// What a launch without time executed.
+pub(in crate::gpu) fn executed(run: &FunctionalRun) -> ExecutionStats {
+    let totals = run.totals();
+    ExecutionStats {
+        blocks: totals.blocks,
+        warp_instructions: totals.instructions,
+        thread_instructions: totals.thread_instructions,
+        ..ExecutionStats::default()
     }
 }
 

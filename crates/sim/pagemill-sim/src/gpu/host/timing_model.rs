@@ -11,19 +11,53 @@ use crate::gpu::host::sampling::Sampler;
 use crate::gpu::machine::GpuMachine;
 use crate::gpu::memory::path::MemoryPath;
 use crate::gpu::pages::ledger::{LineAccount, LineReport};
-use crate::gpu::sm::run::{Engine, RunError};
-use crate::gpu::stats::{ExecutionStats, LaunchStats};
+use crate::gpu::sm::outcome::RunError;
+use crate::gpu::sm::run::Engine;
+use crate::gpu::stats::{ExecutionStats, LaunchStats, MemoryStats};
 use crate::gpu::stream::{GridStream, StreamFailure};
 use crate::parts::link::Direction;
 use crate::timeline::{TimelineEvent, TimelineKind};
 use pagemill_policy::residency::{Action, Call, Placement};
-use pagemill_ptx::readable_name;
+use pagemill_ptx::{Patience, readable_name};
 use pagemill_types::Picos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub(in crate::gpu) use untimed::Executed;
+
+/// A grid whose first blocks have started.
+#[derive(Debug)]
+pub(in crate::gpu) struct BegunGrid {
+    kernel: String,
+    start: Picos,
+    /// When it began or last went on.
+    since: Picos,
+    /// What the memory side had counted before, less what it counted for this grid.
+    before: MemoryStats,
+}
+
+/// A grid that waits for something outside of it.
+#[derive(Debug)]
+pub(in crate::gpu) struct WaitingGrid {
+    begun: BegunGrid,
+    /// What the memory side has counted for it.
+    counted: MemoryStats,
+    engine: Engine,
+}
+
+impl WaitingGrid {
+    /// When it came to that.
+    pub(in crate::gpu) fn since(&self) -> Picos {
+        self.engine.held_at()
+    }
+}
+
+/// How a run of a grid ended.
+pub(in crate::gpu) enum GridEnd {
+    Ended(Box<LaunchReport>),
+    Waits(Box<WaitingGrid>),
+}
 
 /// SMs and memory side.
 #[derive(Debug)]
@@ -235,51 +269,116 @@ impl TimingModel {
     where
         S: GridStream,
     {
+        let begun = self.begin_grid(at, kernel, stream)?;
+        match self.run_begun(begun, Patience::ToTheEnd, stream)? {
+            GridEnd::Ended(report) => Ok(*report),
+            GridEnd::Waits(waiting) => {
+                Err(self.launch_error(&waiting.begun.kernel, LaunchFailure::Deadlock { block: 0 }))
+            }
+        }
+    }
+
+    /// Begins a grid at `at`, or when the last kernel has ended.
+    pub(in crate::gpu) fn begin_grid<S>(
+        &mut self,
+        at: Picos,
+        kernel: &str,
+        stream: &mut S,
+    ) -> Result<BegunGrid, GpuError>
+    where
+        S: GridStream,
+    {
         let start = at.max(self.kernels_done);
-        let before = self.path.stats();
+        let begun = BegunGrid {
+            kernel: kernel.to_owned(),
+            start,
+            since: start,
+            before: self.path.stats(),
+        };
+        if let Some(pages) = self.path.host_link.timeline.pages() {
+            pages.launch(&readable_name(kernel), start.0);
+        }
+        let left = self.instructions_left();
+        let begins = start + self.launch_overhead;
+        let started = self.engine.begin(begins, stream, &mut self.path, left);
+        started.map_err(|error| self.run_error(kernel, error))?;
+        Ok(begun)
+    }
+
+    /// A grid that waited goes on at `at`, or when the last kernel has ended or waits.
+    pub(in crate::gpu) fn go_on(&mut self, at: Picos, mut waiting: WaitingGrid) -> BegunGrid {
+        let at = at.max(self.kernels_done);
+        std::mem::swap(&mut self.engine, &mut waiting.engine);
+        self.engine.release_held(at, &mut self.path);
+        BegunGrid {
+            since: at,
+            before: self.path.stats().since(&waiting.counted),
+            ..waiting.begun
+        }
+    }
+
+    /// Runs a grid that has begun until it ends or waits.
+    pub(in crate::gpu) fn run_begun<S>(
+        &mut self,
+        begun: BegunGrid,
+        patience: Patience,
+        stream: &mut S,
+    ) -> Result<GridEnd, GpuError>
+    where
+        S: GridStream,
+    {
         let number = u32::try_from(self.launches.len()).unwrap_or(u32::MAX);
         self.path.host_link.ledger.set_launch(Some(number));
         self.path
             .host_link
             .ledger
             .follow_lines(stream.instructions());
-        let left = self.instructions_left();
-        if let Some(pages) = self.path.host_link.timeline.pages() {
-            pages.launch(&readable_name(kernel), start.0);
-        }
-        let outcome = self
-            .engine
-            .run(start + self.launch_overhead, stream, &mut self.path, left);
+        let outcome = self.engine.run(patience, stream, &mut self.path);
         self.path.host_link.ledger.set_launch(None);
         let accounts = self.path.host_link.ledger.take_lines();
-        let outcome = outcome.map_err(|error| self.run_error(kernel, error))?;
-        self.note_lines(accounts, &outcome.waits, stream);
-        self.kernels_done = outcome.end;
-        self.kernel_time += outcome.end - start;
+        let outcome = outcome.map_err(|error| self.run_error(&begun.kernel, error))?;
+        let waits = outcome.as_ref().map_or(&[][..], |outcome| &outcome.waits);
+        self.note_lines(accounts, waits, stream);
+        let end = match &outcome {
+            Some(outcome) => outcome.end,
+            None => self.engine.held_at(),
+        };
+        self.kernels_done = self.kernels_done.max(end);
+        self.kernel_time += end.saturating_since(begun.since);
         if let Some(pages) = self.path.host_link.timeline.pages() {
-            pages.ended(outcome.end.0);
+            pages.ended(end.0);
         }
+        let memory = self.path.stats().since(&begun.before);
+        let Some(outcome) = outcome else {
+            let unused = self.engine.clone();
+            return Ok(GridEnd::Waits(Box::new(WaitingGrid {
+                begun,
+                counted: memory,
+                engine: std::mem::replace(&mut self.engine, unused),
+            })));
+        };
+        let BegunGrid { kernel, start, .. } = begun;
         self.path
             .host_link
             .timeline
             .record_kernel(|| TimelineEvent {
                 kind: TimelineKind::Kernel {
-                    name: kernel.to_owned(),
+                    name: kernel.clone(),
                 },
                 start,
-                end: outcome.end,
+                end,
                 bytes: 0,
             });
-        Ok(self.note_launch(
-            kernel,
+        Ok(GridEnd::Ended(Box::new(self.note_launch(
+            &kernel,
             LaunchStats {
                 start,
-                end: outcome.end,
+                end,
                 execution: outcome.execution,
-                memory: self.path.stats().since(&before),
+                memory,
                 occupancy: Some(outcome.occupancy),
             },
-        ))
+        ))))
     }
 
     /// Adds what happened for the instructions of a launch to the accounts of their lines.

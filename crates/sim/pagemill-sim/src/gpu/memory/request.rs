@@ -71,7 +71,7 @@ pub(crate) struct Request {
 }
 
 /// Waiting requests by the time they go on, equal times in the order they came.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DeferredQueue {
     order: BinaryHeap<Reverse<(Picos, u64, u32)>>,
     requests: Vec<Request>,

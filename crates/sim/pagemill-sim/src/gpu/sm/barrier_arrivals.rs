@@ -4,7 +4,7 @@ use pagemill_ptx::BarrierPhase;
 use pagemill_types::Picos;
 
 /// By place of a resident block, the phases of its barrier objects and when the last bytes for each arrive.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct BarrierArrivals {
     of_block: Vec<Vec<(u32, bool, Picos)>>,
 }

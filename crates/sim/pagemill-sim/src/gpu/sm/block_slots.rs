@@ -13,7 +13,7 @@ pub(super) struct BlockSlot {
 }
 
 /// The one place that gives out the blocks of a grid, and what a start costs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct BlockStarts {
     latency: Picos,
     interval: Picos,

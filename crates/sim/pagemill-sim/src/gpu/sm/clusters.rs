@@ -11,7 +11,7 @@ pub(crate) const REMOTE_SHARED_CYCLES: u64 = 151;
 pub(crate) const BARRIER_CYCLES: u64 = 180;
 
 /// The slots of all SMs, in groups that hold one cluster at a time. The blocks of a cluster lie on SMs side by side.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ClusterSlots {
     /// Blocks of a cluster.
     blocks: u32,

@@ -5,6 +5,7 @@ pub(crate) mod block_slots;
 pub(crate) mod clusters;
 pub(crate) mod coalesce;
 pub(crate) mod occupancy;
+pub(crate) mod outcome;
 pub(crate) mod run;
 pub(crate) mod schedule;
 pub(crate) mod stall;

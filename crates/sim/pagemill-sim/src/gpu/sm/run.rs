@@ -1,5 +1,7 @@
 //! The loop that runs a launch: the earliest warp makes its next move, until all blocks have ended.
 
+mod waiting;
+
 use crate::gpu::machine::{GpuMachine, SmSpec};
 use crate::gpu::memory::path::{MemoryPath, Progress};
 use crate::gpu::memory::request::{DeferredQueue, Request, Stage};
@@ -7,52 +9,23 @@ use crate::gpu::sm::barrier_arrivals::BarrierArrivals;
 use crate::gpu::sm::block_slots::{BlockSlot, BlockStarts};
 use crate::gpu::sm::clusters::{BARRIER_CYCLES, ClusterSlots, REMOTE_SHARED_CYCLES};
 use crate::gpu::sm::occupancy::{Occupancy, occupancy};
+use crate::gpu::sm::outcome::{RunError, RunOutcome};
 use crate::gpu::sm::waits::Waits;
 use crate::gpu::sm::warp::{Phase, Warp};
 use crate::gpu::stats::ExecutionStats;
 use crate::gpu::stream::{AccessKind, GridShape, GridStream, Step, StepEnd};
 use crate::parts::event_heap::EventHeap;
 use crate::parts::ports::Port;
+use pagemill_ptx::Patience;
 use pagemill_types::{Clock, Picos};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Thread instructions between two looks at the stop flag.
-const STOP_INTERVAL: u64 = 1 << 18;
-
-/// Why a launch did not come to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RunError<E> {
-    /// Not even one block fits into an SM.
-    DoesNotFit(Occupancy),
-    /// The program failed.
-    Stream(E),
-    /// More thread instructions than allowed.
-    InstructionLimit,
-    /// The stop flag was set.
-    Stopped,
-    /// More simulated time than a launch can have.
-    TimeLimit,
-    /// Blocks are left whose warps all wait for each other.
-    Deadlock {
-        /// The first such block.
-        block: u64,
-    },
-}
-
-/// What a launch did.
-#[derive(Clone, Debug)]
-pub(crate) struct RunOutcome {
-    pub(crate) end: Picos,
-    pub(crate) execution: ExecutionStats,
-    pub(crate) occupancy: Occupancy,
-    /// For how long warps stood still for each instruction; empty where lines are not known.
-    pub(crate) waits: Vec<Picos>,
-}
+use waiting::Waiting;
 
 /// The SMs: who is resident, who has which port.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Engine {
     spec: SmSpec,
     clock: Clock,
@@ -85,6 +58,7 @@ pub(crate) struct Engine {
     waits: Waits,
     /// Whether accesses may go over a link that reads by sectors.
     by_sectors: bool,
+    waiting: Waiting,
 }
 
 /// Where a resident warp lives.
@@ -136,6 +110,7 @@ impl Engine {
             last_done: Picos::ZERO,
             waits: Waits::default(),
             by_sectors: false,
+            waiting: Waiting::default(),
         }
     }
 
@@ -150,14 +125,14 @@ impl Engine {
         u64::from(per_sm) * u64::from(self.spec.count)
     }
 
-    /// Runs a whole grid from `at` on; at most `instruction_limit` thread instructions.
-    pub(crate) fn run<S: GridStream>(
+    /// Begins a grid at `at` that executes at most `instruction_limit` thread instructions.
+    pub(crate) fn begin<S: GridStream>(
         &mut self,
         at: Picos,
         stream: &mut S,
         path: &mut MemoryPath,
         instruction_limit: u64,
-    ) -> Result<RunOutcome, RunError<S::Error>> {
+    ) -> Result<(), RunError<S::Error>> {
         let shape = stream.shape();
         let occupancy = occupancy(&self.spec, &shape);
         if occupancy.blocks_per_sm == 0 {
@@ -172,6 +147,29 @@ impl Engine {
         self.waits = Waits::new(stream.instructions(), self.warps.len());
         stream.prepare(self.blocks.len() as u32);
         self.fill_slots(at, stream);
+        Ok(())
+    }
+
+    /// Lets the launch that waits go on at `at`.
+    pub(crate) fn release_held(&mut self, at: Picos, path: &mut MemoryPath) {
+        path.start_kernel();
+        self.waiting.release(at, &mut self.heap);
+    }
+
+    /// Since when the launch waits.
+    pub(crate) fn held_at(&self) -> Picos {
+        self.waiting.since()
+    }
+
+    /// Runs the grid that has begun until its end; `None` if it waits for something outside of it.
+    pub(crate) fn run<S: GridStream>(
+        &mut self,
+        patience: Patience,
+        stream: &mut S,
+        path: &mut MemoryPath,
+    ) -> Result<Option<RunOutcome>, RunError<S::Error>> {
+        self.waiting.patience = patience;
+        self.check_at = self.next_check();
         while let Some((now, warp)) = self.next_event(path, stream) {
             let resumes = path.stall.resumes(self.homes[warp as usize].sm, now);
             if resumes > now {
@@ -179,6 +177,7 @@ impl Engine {
                 continue;
             }
             match self.warps[warp as usize].phase {
+                Phase::Run if self.waiting.stops => self.waiting.hold(now, warp, &mut self.heap),
                 Phase::Run => self.step(now, warp, stream)?,
                 Phase::Access => self.access(now, warp, path),
                 _ => self.issue(now, warp, path),
@@ -187,15 +186,18 @@ impl Engine {
         if self.heap.overflowed() {
             return Err(RunError::TimeLimit);
         }
+        if self.waiting.holds_some() {
+            return Ok(None);
+        }
         if let Some(stuck) = self.blocks.iter().find(|slot| slot.live_warps > 0) {
             return Err(RunError::Deadlock { block: stuck.block });
         }
-        Ok(RunOutcome {
+        Ok(Some(RunOutcome {
             end: self.last_done,
             execution: self.execution,
-            occupancy,
+            occupancy: occupancy(&self.spec, &stream.shape()),
             waits: std::mem::take(&mut self.waits).of_instruction,
-        })
+        }))
     }
 
     /// Lays out warps and ports for a grid of `shape`.
@@ -240,8 +242,8 @@ impl Engine {
         self.shape_blocks = shape.blocks;
         self.execution = ExecutionStats::default();
         self.instruction_limit = instruction_limit;
-        self.check_at = self.next_check();
         self.last_done = at;
+        self.waiting.restart(at);
     }
 
     /// The first blocks, dealt to the SMs in turn.
@@ -346,7 +348,7 @@ impl Engine {
         let remote = totals.remote_shared_accesses * REMOTE_SHARED_CYCLES;
         let latency = self.clock.cycles(totals.latency_cycles + replays + remote);
         if self.execution.thread_instructions > self.check_at {
-            self.check()?;
+            self.check(stream)?;
         }
         let start = self.schedulers[home.scheduler as usize].book(now, issue);
         let end = start + issue.max(latency);
@@ -355,21 +357,16 @@ impl Engine {
     }
 
     fn next_check(&self) -> u64 {
-        match &self.stop {
+        match self.waiting.look_interval(self.stop.is_some()) {
             None => self.instruction_limit,
-            Some(_) => {
-                let next = self
-                    .execution
-                    .thread_instructions
-                    .saturating_add(STOP_INTERVAL);
-                next.min(self.instruction_limit)
-            }
+            Some(interval) => (self.execution.thread_instructions.saturating_add(interval))
+                .min(self.instruction_limit),
         }
     }
 
-    /// Whether the launch may go on.
+    /// Whether the launch may go on, and gets on.
     #[cold]
-    fn check<E>(&mut self) -> Result<(), RunError<E>> {
+    fn check<S: GridStream>(&mut self, stream: &mut S) -> Result<(), RunError<S::Error>> {
         if self.execution.thread_instructions > self.instruction_limit {
             return Err(RunError::InstructionLimit);
         }
@@ -377,6 +374,9 @@ impl Engine {
         if self.stop.as_ref().is_some_and(is_stopped) {
             return Err(RunError::Stopped);
         }
+        let mut slots = (0..).zip(&self.blocks);
+        self.waiting.stops = self.waiting.patience == Patience::ForOthers
+            && slots.all(|(slot, block)| block.live_warps == 0 || stream.stands_still(slot));
         self.check_at = self.next_check();
         Ok(())
     }

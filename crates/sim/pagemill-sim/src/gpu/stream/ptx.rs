@@ -35,6 +35,18 @@ impl<'a> PtxGrid<'a> {
         }
     }
 
+    /// The same, where its blocks have begun; something else may have changed memory since.
+    pub(in crate::gpu) fn with_blocks(mut self, blocks: Vec<Block>) -> Self {
+        self.memory.changed_by_others();
+        self.blocks = blocks;
+        self
+    }
+
+    /// The blocks, to go on with later.
+    pub(in crate::gpu) fn into_blocks(self) -> Vec<Block> {
+        self.blocks
+    }
+
     fn drain_output(&mut self, slot: u32) {
         self.output.append(self.blocks[slot as usize].output());
     }
@@ -109,6 +121,10 @@ impl GridStream for PtxGrid<'_> {
     fn source_of(&self, instruction: u32) -> Option<(String, u32)> {
         let (file, line) = self.launch.kernel().source_of(instruction)?;
         Some((file.to_owned(), line))
+    }
+
+    fn stands_still(&mut self, slot: u32) -> bool {
+        self.blocks[slot as usize].stands_still(self.memory)
     }
 
     fn end_block(&mut self, slot: u32) {
