@@ -19,7 +19,7 @@ const LONGER: &[Longer] = &[
         "what_cannot_be_launched_does_no_harm",
         80,
     ),
-    Longer("crates/sim/pagemill-ptx/src/lower/emit.rs", "add", 125),
+    Longer("crates/sim/pagemill-ptx/src/lower/emit.rs", "add", 117),
     Longer(
         "crates/sim/pagemill-ptx/src/lower/inline.rs",
         "expand_call",

@@ -29,7 +29,7 @@ pub const LONGER: &[Longer] = &[
     Longer("crates/sim/pagemill-ptx/src/block.rs", 652),
     Longer("crates/sim/pagemill-ptx/src/check/access.rs", 677),
     Longer("crates/sim/pagemill-ptx/src/exec/run.rs", 799),
-    Longer("crates/sim/pagemill-ptx/src/lower/emit.rs", 657),
+    Longer("crates/sim/pagemill-ptx/src/lower/emit.rs", 634),
     Longer("crates/sim/pagemill-ptx/src/memory/mod.rs", 628),
     Longer("crates/sim/pagemill-ptx/src/native/access.rs", 635),
     Longer("crates/sim/pagemill-ptx/src/native/emit.rs", 775),

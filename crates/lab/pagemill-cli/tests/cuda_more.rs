@@ -168,3 +168,26 @@ fn bulk_copies_arrive_before_they_are_used() {
 fn tiles_of_tensors_arrive_before_they_are_used() {
     copies_arrive_before_they_are_used("tensor_copy");
 }
+
+/// A tile that is loaded over one that the group may still read is a race.
+#[test]
+fn warp_groups_multiply_tiles_of_tensors() {
+    let name = "warp_groups";
+    let flags = [
+        "-gencode",
+        "arch=compute_90a,code=compute_90a",
+        "-std=c++17",
+    ];
+    let machine = ["--machine", "h100"];
+    let functional = ["--machine", "h100", "--functional"];
+    let check = ["--machine", "h100", "--check"];
+    finds_nothing_wrong(name, &flags, &[&machine, &functional, &check]);
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let program = toolkit.compile(&source(name), &format!("{name}_early"), &flags);
+    let finished = run(&program, &check, &["early"]);
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    let race = "shared-race at module 0 compute_90";
+    assert!(finished.stderr.contains(race), "{}", finished.stderr);
+}

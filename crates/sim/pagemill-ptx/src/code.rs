@@ -398,6 +398,7 @@ pub(crate) enum WarpWide {
 pub(crate) enum MatrixInst {
     Multiply(MatrixProduct),
     Load(MatrixLoad),
+    Tile(MatrixTile),
 }
 
 /// `mma`: D = A B + C.
@@ -445,6 +446,26 @@ pub(crate) enum Element {
     S32,
     /// Single bits, 32 to a register.
     B1,
+}
+
+/// An operand of a product, out of a larger matrix that a descriptor of `wgmma` says lies in shared memory.
+#[derive(Clone, Debug)]
+pub(crate) struct MatrixTile {
+    pub shape: TileShape,
+    /// Operands: the descriptor, and the first row of A or column of B.
+    pub descriptor: u16,
+    pub first: u16,
+    pub registers: Vec<u16>,
+}
+
+/// Which operand of which product, and how it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TileShape {
+    pub form: ProductForm,
+    /// Operand A rather than B.
+    pub is_a: bool,
+    /// Whether elements of different rows of A, or columns of B, lie side by side, rather than the terms of one sum.
+    pub is_across: bool,
 }
 
 /// `ldmatrix`: 8 by 8 elements of 16 bits, `registers.len()` times.

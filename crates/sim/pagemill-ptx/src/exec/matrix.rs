@@ -18,7 +18,10 @@ use super::access::{Stores, Target, resolve};
 use super::float::{canonical32, canonical64};
 use super::functions::eight_bits;
 use super::line::{FULL, Frame, LANES, Line};
-use crate::code::{AddressOperand, Element, MatrixInst, MatrixLoad, MatrixProduct, ProductForm};
+use crate::code::{
+    AddressOperand, Element, MatrixInst, MatrixLoad, MatrixProduct, MatrixTile, ProductForm,
+    TileShape,
+};
 use crate::trap::{Fault, TrapKind};
 use half::{bf16, f16};
 
@@ -45,6 +48,7 @@ pub(super) fn execute(
             Ok(())
         }
         MatrixInst::Load(load) => load_matrices(load, frame, stores, instruction),
+        MatrixInst::Tile(tile) => load_tile(tile, frame, stores, instruction),
     }
 }
 
@@ -311,6 +315,118 @@ fn load_matrices(
         *words = std::array::from_fn(word);
     }
     for (&register, words) in load.registers.iter().zip(loaded) {
+        frame.set_narrow(register, FULL, words);
+    }
+    Ok(())
+}
+
+/// Bytes that lie together however a matrix is laid out.
+const UNIT_BYTES: usize = 16;
+
+/// How a descriptor of `wgmma` lays a matrix out in shared memory.
+///
+/// Eight units of 16 bytes are a core matrix. Along the sum (K), a unit holds terms of one row; across it, terms of one number of
+/// several rows. Where rows of `swizzle` units are folded, bits 4 and up of an address are changed by bits 7 and up.
+struct Layout {
+    start: u64,
+    leading_bytes: u64,
+    stride_bytes: u64,
+    /// Units of a folded row: 1, 2, 4 or 8.
+    swizzle: u64,
+}
+
+impl Layout {
+    /// `None` if the matrix does not begin where a pattern does.
+    fn new(descriptor: u64) -> Option<Self> {
+        let field = |shift: u32| (descriptor >> shift & 0x3fff) << 4;
+        let base_offset = descriptor >> 49 & 7;
+        (base_offset == 0).then_some(Self {
+            start: field(0),
+            leading_bytes: field(16),
+            stride_bytes: field(32),
+            swizzle: [1, 8, 4, 2][(descriptor >> 62) as usize],
+        })
+    }
+
+    /// Where the unit of term `k` of row (or column) `line` lies, and where in it the element.
+    fn place(&self, shape: &TileShape, (line, k): (u64, u64), bytes: u64) -> (u64, u64) {
+        let (unit, row) = match shape.is_across {
+            true => (line * bytes, k),
+            false => (k * bytes, line),
+        };
+        let (unit, within) = (unit / UNIT_BYTES as u64, unit % UNIT_BYTES as u64);
+        let (inner, outer) = (row % 8 * UNIT_BYTES as u64 * self.swizzle, row / 8);
+        let (folded, beyond) = (unit % self.swizzle * UNIT_BYTES as u64, unit / self.swizzle);
+        // Without folding, the two distances change their parts across the sum; along it, a folded row has all terms.
+        let (of_outer, of_beyond) = match (shape.is_across, self.swizzle) {
+            (true, 1) => (self.leading_bytes, self.stride_bytes),
+            _ => (self.stride_bytes, self.leading_bytes),
+        };
+        let offset = match (shape.is_across, self.swizzle) {
+            (false, 2..) => unit * UNIT_BYTES as u64,
+            _ => folded + beyond * of_beyond,
+        };
+        let address = self.start + inner + outer * of_outer + offset;
+        (address ^ (address >> 7 & (self.swizzle - 1)) << 4, within)
+    }
+}
+
+/// Each lane gets its elements of the operand.
+fn load_tile(
+    tile: &MatrixTile,
+    frame: &mut Frame<'_>,
+    stores: &mut Stores<'_>,
+    instruction: u32,
+) -> Result<(), Box<Fault>> {
+    let shape = &tile.shape;
+    let Some(layout) = Layout::new(frame.wide(tile.descriptor)[0]) else {
+        let reason = "wgmma of a matrix whose descriptor has a base offset: align its pattern in shared memory";
+        return Err(Fault::of_warp(TrapKind::Misuse { reason }));
+    };
+    let first = u64::from(frame.narrow(tile.first)[0]);
+    let element = if shape.is_a {
+        shape.form.a
+    } else {
+        shape.form.b
+    };
+    let bytes = 4 / element.cells();
+    let size = stores.shared.len() as u64;
+    let mut read = |lane: usize, place: (usize, usize)| {
+        let (line, k) = match shape.is_a {
+            true => place,
+            false => (place.1, place.0),
+        };
+        let at = (first + line as u64, k as u64);
+        let (unit, within) = layout.place(shape, at, bytes as u64);
+        if unit + UNIT_BYTES as u64 > size {
+            let kind = TrapKind::OutsideWindow {
+                access: "load of a matrix row",
+                space: "shared",
+                offset: unit,
+                bytes: UNIT_BYTES as u32,
+                size,
+            };
+            return Err(Fault::at_lane(lane as u32, kind));
+        }
+        if within == 0 {
+            stores.check_row(lane, (unit, UNIT_BYTES), instruction);
+        }
+        let from = (unit + within) as usize;
+        let mut word = [0; 4];
+        word[..bytes].copy_from_slice(&stores.shared[from..from + bytes]);
+        Ok(u32::from_le_bytes(word))
+    };
+    for (number, &register) in tile.registers.iter().enumerate() {
+        let mut words = [0; LANES];
+        for (lane, word) in words.iter_mut().enumerate() {
+            for index in 0..element.cells() {
+                let place = match shape.is_a {
+                    true => place_in_a(&shape.form, lane, number, index),
+                    false => place_in_b(&shape.form, lane, number, index),
+                };
+                *word |= read(lane, place)? << (8 * bytes * index);
+            }
+        }
         frame.set_narrow(register, FULL, words);
     }
     Ok(())

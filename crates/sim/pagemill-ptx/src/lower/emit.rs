@@ -2,15 +2,16 @@
 
 use super::allocate::Slots;
 use super::cfg::Graph;
-use super::ir::{Aux, CallAux, Class, MemoryAux, Micro, Program, ServiceAux, VReg, Value};
+use super::ir::{
+    Aux, CallAux, Class, MemoryAux, Micro, Program, ServiceAux, VReg, Value, matrix_inst,
+};
 use super::liveness::Liveness;
 use super::saved;
 use crate::ast::Space;
 use crate::code::{
     AccessKind, AddressOperand, ArrivalInst, Bank, BarrierInst, BarrierReduction, CacheHint,
-    CallInst, CallTarget, Code, Element, HIGH_RESULT, MatrixInst, MatrixLoad, MatrixProduct,
-    MemoryInst, ProductForm, RuntimeCall, SINK, ScalarInst, Service, StackSlots, Stream,
-    Subroutine, TextureForm, TextureInst, VECTOR_MAX, WarpWideInst,
+    CallInst, CallTarget, Code, HIGH_RESULT, MemoryInst, RuntimeCall, SINK, ScalarInst, Service,
+    StackSlots, Stream, Subroutine, TextureForm, TextureInst, VECTOR_MAX, WarpWideInst,
 };
 use crate::exec::line::CONSTANT_BIT;
 use crate::exec::op::{Inst, Op};
@@ -432,23 +433,15 @@ impl Tables<'_> {
                 };
                 push(&mut code.warp_wide, inst)
             }
-            Aux::Product(form) => {
-                let registers = self.product(micro, form);
-                push(&mut code.matrices, MatrixInst::Multiply(registers))
-            }
-            Aux::MatrixLoad {
-                space,
-                offset,
-                transposes,
-            } => {
-                let load = MatrixLoad {
-                    space: *space,
-                    address: self.address(micro.srcs[0]),
-                    offset: *offset,
-                    transposes: *transposes,
-                    registers: micro.dsts.iter().map(|dst| self.slot(*dst)).collect(),
-                };
-                push(&mut code.matrices, MatrixInst::Load(load))
+            aux @ (Aux::Product(_) | Aux::MatrixLoad { .. } | Aux::MatrixTile(_)) => {
+                let dsts = micro.dsts.iter().map(|dst| self.slot(*dst)).collect();
+                let srcs = micro
+                    .srcs
+                    .iter()
+                    .map(|value| self.operand(*value))
+                    .collect();
+                let inst = matrix_inst(aux, self.address(micro.srcs[0]), dsts, srcs);
+                push(&mut code.matrices, inst)
             }
             Aux::Arrival {
                 space,
@@ -500,22 +493,6 @@ impl Tables<'_> {
         match self.bank(value) {
             Bank::Wide => AddressOperand::Wide(self.operand(value)),
             _ => AddressOperand::Narrow(self.operand(value)),
-        }
-    }
-
-    /// Sources are the registers of A, B and C, one matrix after the other.
-    fn product(&self, micro: &Micro, form: &ProductForm) -> MatrixProduct {
-        let registers = |rows: usize, columns: usize, element: Element| {
-            rows * columns / 32 / element.per_register()
-        };
-        let mut rest = micro.srcs.iter().map(|value| self.operand(*value));
-        let mut take = |count: usize| rest.by_ref().take(count).collect();
-        MatrixProduct {
-            form: *form,
-            a: take(registers(form.rows, form.depth, form.a)),
-            b: take(registers(form.depth, form.columns, form.b)),
-            c: take(registers(form.rows, form.columns, form.c)),
-            d: micro.dsts.iter().map(|dst| self.slot(*dst)).collect(),
         }
     }
 

@@ -2,8 +2,9 @@
 
 use crate::ast::Space;
 use crate::code::{
-    AccessKind, Atomic, CacheHint, ClockPart, Constant, Preset, ProductForm, Reduce, ScalarFn,
-    TextureForm, WarpWide,
+    AccessKind, AddressOperand, Atomic, CacheHint, ClockPart, Constant, Element, MatrixInst,
+    MatrixLoad, MatrixProduct, MatrixTile, Preset, ProductForm, Reduce, ScalarFn, TextureForm,
+    TileShape, WarpWide,
 };
 use crate::device_runtime::calls::RuntimeFn;
 use crate::device_runtime::state::Launchable;
@@ -96,6 +97,8 @@ pub(super) enum Aux {
         offset: i64,
         transposes: bool,
     },
+    /// Sources: descriptor, first row or column. Destinations: the registers of the operand.
+    MatrixTile(TileShape),
     Scalar {
         function: ScalarFn,
         immediate: u32,
@@ -115,6 +118,55 @@ pub(super) enum Aux {
         offset: i64,
         slots: u64,
     },
+}
+
+/// What `aux` says of matrices, with the registers of its operands; the first source may be an address.
+///
+/// # Panics
+/// If it says nothing of matrices.
+pub(super) fn matrix_inst(
+    aux: &Aux,
+    address: AddressOperand,
+    registers: Vec<u16>,
+    sources: Vec<u16>,
+) -> MatrixInst {
+    match aux {
+        Aux::MatrixLoad {
+            space,
+            offset,
+            transposes,
+        } => MatrixInst::Load(MatrixLoad {
+            space: *space,
+            address,
+            offset: *offset,
+            transposes: *transposes,
+            registers,
+        }),
+        Aux::MatrixTile(shape) => MatrixInst::Tile(MatrixTile {
+            shape: *shape,
+            descriptor: sources[0],
+            first: sources[1],
+            registers,
+        }),
+        Aux::Product(form) => MatrixInst::Multiply(product(*form, registers, sources)),
+        _ => unreachable!("only matrices have such instructions"),
+    }
+}
+
+/// Sources are the registers of A, B and C, one matrix after the other.
+fn product(form: ProductForm, d: Vec<u16>, sources: Vec<u16>) -> MatrixProduct {
+    let registers = |rows: usize, columns: usize, element: Element| {
+        rows * columns / 32 / element.per_register()
+    };
+    let mut rest = sources.into_iter();
+    let mut take = |count: usize| rest.by_ref().take(count).collect();
+    MatrixProduct {
+        form,
+        a: take(registers(form.rows, form.depth, form.a)),
+        b: take(registers(form.depth, form.columns, form.b)),
+        c: take(registers(form.rows, form.columns, form.c)),
+        d,
+    }
 }
 
 #[derive(Clone, Debug)]

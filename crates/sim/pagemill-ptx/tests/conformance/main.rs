@@ -28,6 +28,7 @@ mod integer;
 mod integer_bits;
 mod lanes;
 mod matrix;
+mod matrix_group;
 mod matrix_lanes;
 mod mbarrier;
 mod memory;

@@ -85,7 +85,7 @@ fn forms() -> Vec<Form> {
 }
 
 /// Bits of an element.
-fn bits(ty: &str) -> usize {
+pub(crate) fn bits(ty: &str) -> usize {
     match ty {
         "b1" => 1,
         "s4" | "u4" => 4,
@@ -153,7 +153,7 @@ fn place_c(form: &Form, lane: usize, i: usize) -> (usize, usize) {
     (row, lane % 4 * 2 + (i & 1))
 }
 
-fn decode(ty: &str, bits: u64) -> f64 {
+pub(crate) fn decode(ty: &str, bits: u64) -> f64 {
     let small = |exponent_bits: i32, bias: i32| {
         let fraction_bits = 7 - exponent_bits;
         let fraction = (bits & ((1 << fraction_bits) - 1)) as f64 / f64::from(1 << fraction_bits);
@@ -207,9 +207,13 @@ fn sample(ty: &str, random: &mut Random) -> u64 {
     }
 }
 
-type Matrix = Vec<Vec<u64>>;
+pub(crate) type Matrix = Vec<Vec<u64>>;
 
-fn random_matrix(ty: &str, (rows, columns): (usize, usize), random: &mut Random) -> Matrix {
+pub(crate) fn random_matrix(
+    ty: &str,
+    (rows, columns): (usize, usize),
+    random: &mut Random,
+) -> Matrix {
     (0..rows)
         .map(|_| (0..columns).map(|_| sample(ty, random)).collect())
         .collect()
@@ -296,31 +300,36 @@ fn run(form: &Form, random: &mut Random) {
                     x * y
                 }
             });
-            check(
-                form,
-                c[row][column],
+            check_sum(
+                form.kernel,
+                (d_type, form.saturates),
+                (decode(c_type, c[row][column]), &terms.collect::<Vec<_>>()),
                 d[row][column],
-                &terms.collect::<Vec<_>>(),
             );
         }
     }
 }
 
-fn check(form: &Form, c: u64, found: u64, terms: &[f64]) {
-    let [_, _, c_type, d_type] = form.types;
-    let (start, found) = (decode(c_type, c), decode(d_type, found));
+/// `found` is the sum of `start` and `terms`: exact, or rounded once.
+pub(crate) fn check_sum(
+    kernel: &str,
+    (ty, saturates): (&str, bool),
+    (start, terms): (f64, &[f64]),
+    found: u64,
+) {
+    let found = decode(ty, found);
     let sum = start + terms.iter().sum::<f64>();
-    if d_type == "s32" {
+    if ty == "s32" {
         // Exact in double precision.
-        let wanted = match form.saturates {
+        let wanted = match saturates {
             true => sum.clamp(i32::MIN.into(), i32::MAX.into()),
             false => f64::from(sum as i64 as i32),
         };
-        assert_eq!(found, wanted, "{}", form.kernel);
+        assert_eq!(found, wanted, "{kernel}");
         return;
     }
     let magnitude = start.abs() + terms.iter().map(|term| term.abs()).sum::<f64>();
-    let half_ulp = match d_type {
+    let half_ulp = match ty {
         "f16" => 2f64.powi(-11) * sum.abs().max(2f64.powi(-14)),
         "f32" => 2f64.powi(-24) * sum.abs(),
         _ => 0.0,
@@ -328,8 +337,7 @@ fn check(form: &Form, c: u64, found: u64, terms: &[f64]) {
     let error = (found - sum).abs();
     assert!(
         error <= half_ulp + magnitude * 2f64.powi(-48),
-        "{}: {found:e}, not {sum:e}",
-        form.kernel
+        "{kernel}: {found:e}, not {sum:e}"
     );
 }
 

@@ -10,7 +10,7 @@ use super::memory::{Place, memory_aux, place, space_of};
 use super::modifiers::Modifiers;
 use super::warp::shuffle;
 use crate::ast::{Operand, Space, Type};
-use crate::code::{AccessKind, CacheHint, Element, Preset, ProductForm};
+use crate::code::{AccessKind, CacheHint, Element, Preset, ProductForm, TileShape};
 use crate::exec::op::Op;
 
 pub(super) fn mma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
@@ -46,6 +46,201 @@ pub(super) fn mma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     }
     decoder.push(Op::Matrix, &dsts, &srcs, Aux::Product(form));
     Ok(())
+}
+
+/// `wgmma`: the four warps of a group each multiply 16 rows, in pieces of 8 columns, at once. So what is fenced, committed and
+/// waited for is there already.
+pub(super) fn wgmma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    match modifiers.take_one(&["mma_async", "fence", "commit_group", "wait_group"]) {
+        Some("mma_async") => group_product(decoder, modifiers),
+        Some(_) if modifiers.take("sync") && modifiers.take("aligned") => Ok(()),
+        _ => Err(decoder.bad_form()),
+    }
+}
+
+fn group_product(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    if modifiers.take("sp") {
+        return Err(decoder.fail("wgmma of sparse matrices is not supported"));
+    }
+    let (form, columns) = group_form(modifiers).ok_or_else(|| decoder.bad_form())?;
+    let choices = group_choices(decoder, &form)?;
+    let mut a = match parts(decoder.operand(1)?) {
+        [descriptor] => {
+            let descriptor = decoder.value(descriptor, Type::B64)?;
+            let first = row_of_warp(decoder)?;
+            tile(
+                decoder,
+                form,
+                (true, choices.a_is_across),
+                (descriptor, first),
+            )
+        }
+        registers => {
+            let mut values = Vec::new();
+            for operand in registers {
+                values.push(matrix_value(decoder, operand, form.a)?);
+            }
+            values
+        }
+    };
+    if a.len() != 4 {
+        return Err(decoder.bad_form());
+    }
+    if choices.is_negative {
+        a = negated(decoder, form.a, &a)?;
+    }
+    let b_descriptor = decoder.source(2, Type::B64)?;
+    let (adds, is_inverted) = decoder.predicate(3)?;
+    let sums = parts(decoder.operand(0)?);
+    let per_piece = 4 / form.d.per_register();
+    if sums.len() != columns / 8 * per_piece {
+        return Err(decoder.bad_form());
+    }
+    let zero = decoder.bits(Class::Narrow, 0)?;
+    for (piece, sums) in (0..).zip(sums.chunks(per_piece)) {
+        let first = decoder.bits(Class::Narrow, 8 * piece)?;
+        let b = tile(
+            decoder,
+            form,
+            (false, choices.b_is_across),
+            (b_descriptor, first),
+        );
+        let mut srcs = [a.clone(), b].concat();
+        let mut dsts = Vec::new();
+        for operand in sums {
+            let old = matrix_value(decoder, operand, form.d)?;
+            let (if_set, if_not) = if is_inverted {
+                (zero, old)
+            } else {
+                (old, zero)
+            };
+            let choice = [if_set, if_not, Value::Reg(adds)];
+            srcs.push(decoder.fresh(Op::Select32, Class::Narrow, &choice));
+            dsts.push(decoder.destination_of(operand, register_type(form.d))?);
+        }
+        decoder.push(Op::Matrix, &dsts, &srcs, Aux::Product(form));
+    }
+    Ok(())
+}
+
+/// What the numbers behind the operands say: scales of floats, and whether matrices of 16 bits in shared memory lie across.
+struct GroupChoices {
+    is_negative: bool,
+    a_is_across: bool,
+    b_is_across: bool,
+}
+
+fn group_choices(decoder: &Decoder<'_>, form: &ProductForm) -> Result<GroupChoices, Fail> {
+    let a_is_shared = parts(decoder.operand(1)?).len() == 1;
+    let scales = if form.d == Element::S32 { 0 } else { 2 };
+    let transpositions = match (form.a, a_is_shared) {
+        (Element::F16 | Element::Bf16, true) => 2,
+        (Element::F16 | Element::Bf16, false) => 1,
+        _ => 0,
+    };
+    if decoder.operand_count() != 4 + scales + transpositions {
+        return Err(decoder.bad_form());
+    }
+    let mut numbers = Vec::new();
+    for index in 4..decoder.operand_count() {
+        match decoder.operand(index)? {
+            Operand::Integer(number) => numbers.push(*number),
+            _ => return Err(decoder.fail("scales and transpositions of wgmma are numbers")),
+        }
+    }
+    let (scales, across) = numbers.split_at(scales);
+    if !scales.iter().all(|scale| matches!(*scale, 1 | u64::MAX)) {
+        return Err(decoder.fail("wgmma scales by 1 or -1"));
+    }
+    Ok(GroupChoices {
+        is_negative: scales.first() != scales.last(),
+        a_is_across: a_is_shared && across.first() == Some(&1),
+        b_is_across: across.last() == Some(&1),
+    })
+}
+
+/// 16 rows for each warp of its group.
+fn row_of_warp(decoder: &mut Decoder<'_>) -> Result<Value, Fail> {
+    let warp = Value::Reg(decoder.program.preset(Preset::Warp));
+    let (three, rows) = (
+        decoder.bits(Class::Narrow, 3)?,
+        decoder.bits(Class::Narrow, 16)?,
+    );
+    let number = decoder.fresh(Op::And32, Class::Narrow, &[warp, three]);
+    Ok(decoder.fresh(Op::Mul32, Class::Narrow, &[number, rows]))
+}
+
+/// The registers of an operand that lies in shared memory.
+fn tile(
+    decoder: &mut Decoder<'_>,
+    form: ProductForm,
+    (is_a, is_across): (bool, bool),
+    (descriptor, first): (Value, Value),
+) -> Vec<Value> {
+    let count = if is_a { 4 } else { 2 };
+    let dsts: Vec<VReg> = (0..count)
+        .map(|_| decoder.temporary(Class::Narrow))
+        .collect();
+    let shape = TileShape {
+        form,
+        is_a,
+        is_across,
+    };
+    let aux = Aux::MatrixTile(shape);
+    decoder.push(Op::Matrix, &dsts, &[descriptor, first], aux);
+    dsts.into_iter().map(Value::Reg).collect()
+}
+
+/// The operand with its signs changed.
+fn negated(
+    decoder: &mut Decoder<'_>,
+    element: Element,
+    values: &[Value],
+) -> Result<Vec<Value>, Fail> {
+    let signs = match element.per_register() {
+        1 => 0x8000_0000,
+        2 => 0x8000_8000,
+        _ => 0x8080_8080,
+    };
+    let signs = decoder.bits(Class::Narrow, signs)?;
+    let values = values.iter();
+    Ok(values
+        .map(|value| decoder.fresh(Op::Xor32, Class::Narrow, &[*value, signs]))
+        .collect())
+}
+
+/// The product of a warp for 8 columns, and how many columns there are.
+fn group_form(modifiers: &mut Modifiers<'_>) -> Option<(ProductForm, usize)> {
+    (modifiers.take("sync") && modifiers.take("aligned")).then_some(())?;
+    let (columns, depth) = modifiers.take_map(|part| {
+        let (columns, depth) = part.strip_prefix("m64n")?.split_once('k')?;
+        Some((columns.parse::<usize>().ok()?, depth.parse::<usize>().ok()?))
+    })?;
+    let saturates = modifiers.take("satfinite");
+    let mut element = || modifiers.take_map(element);
+    let (d, a, b) = (element()?, element()?, element()?);
+    let mut form = ProductForm {
+        rows: 16,
+        columns: 8,
+        depth,
+        d,
+        a,
+        b,
+        c: d,
+        saturates,
+        is_exclusive: false,
+    };
+    if a == Element::B1 {
+        form.is_exclusive = joins_by_exclusive_or(modifiers)?;
+    }
+    let bits = 32 / a.per_register();
+    let is_integer = d == Element::S32;
+    let is_size = columns % 8 == 0
+        && (8..=256).contains(&columns)
+        && (!is_integer || columns <= 32 || columns % 16 == 0);
+    let is_depth = depth * bits == 256;
+    let is_known = !matches!(a, Element::F64 | Element::S4 | Element::U4) && !form.is_exclusive;
+    (is_size && is_depth && is_known && is_possible(&form)).then_some((form, columns))
 }
 
 /// Registers of floats may be declared as floats or as bits.

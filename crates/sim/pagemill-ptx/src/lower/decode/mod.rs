@@ -200,6 +200,7 @@ static OPCODES: &[SupportedOpcode] = &[
     row("vsub", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add min max], without selectors and masks"),
     row("vsub2", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add], without selectors and masks"),
     row("vsub4", Class::Integer, video::video, "{u32 s32}.{u32 s32}.{u32 s32} [sat] [add], without selectors and masks"),
+    row("wgmma", Class::Special, matrix::wgmma, "{fence commit_group wait_group} | mma_async.sync.aligned m64n{8 to 256}{k16}.{f16 f32}.{f16 bf16} | k8.f32.tf32 | k32.{f16 f32}.{e4m3 e5m2} | [satfinite] k32.s32.{s8 u8} | k256.s32.b1.and.popc, of dense matrices"),
     row("wmma", Class::Special, wmma::wmma, "{load.a load.b load.c store.d} sync [aligned] {row col} {m16n16k16 m8n32k16 m32n8k16}.{f16 bf16 s8 u8 f32 s32} | m16n16k8.{tf32 f32} | m8n8k4.f64 | m8n8k32.{s4 u4 s32} | m8n8k128.{b1 s32} | mma.sync of these"),
     row("xor", Class::Integer, logic::logic, "{pred b16 b32 b64}"),
 ];
