@@ -16,7 +16,7 @@
 
 use super::access::{Stores, Target, resolve};
 use super::float::{canonical32, canonical64};
-use super::functions::eight_bits;
+use super::functions::narrow_floats;
 use super::line::{FULL, Frame, LANES, Line};
 use crate::code::{
     AddressOperand, Element, MatrixInst, MatrixLoad, MatrixProduct, MatrixTile, ProductForm,
@@ -78,8 +78,8 @@ impl Element {
         match self {
             Self::F16 => f16::from_bits(bits as u16).to_f64(),
             Self::Bf16 => bf16::from_bits(bits as u16).to_f64(),
-            Self::E5m2 => eight_bits::decode(bits as u8, eight_bits::E5M2),
-            Self::E4m3 => eight_bits::decode(bits as u8, 0),
+            Self::E5m2 => narrow_floats::decode(bits as u8, narrow_floats::E5M2),
+            Self::E4m3 => narrow_floats::decode(bits as u8, narrow_floats::E4M3),
             // The lower bits of the fraction are not looked at.
             Self::Tf32 => f32::from_bits(bits & 0xffff_e000).into(),
             Self::F64 => f64::from_bits(register),

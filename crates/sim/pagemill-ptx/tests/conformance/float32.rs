@@ -3,6 +3,7 @@
 use crate::inputs::Inputs;
 use crate::oracle::{Ieee, RM, RN, ROUNDINGS, RP, RZ, Round, flush32, saturate32, sqrt32};
 use crate::rows::{Row, check_rows, row};
+use crate::value::Pair;
 
 fn f(bits: u64) -> f32 {
     f32::from_bits(bits as u32)
@@ -72,6 +73,41 @@ fn fused_multiply_add() {
         row("mad.rp.ftz", ftz(RP)),
     ];
     check_rows("f32_arith", "fused", &Inputs::floats32(), &rows);
+}
+
+#[test]
+fn two_singles_at_once() {
+    let both = |op: fn(f32, f32, f32) -> f32| {
+        move |a: u64, b: u64, c: u64| {
+            // As the kernel joins its inputs.
+            let (a, b, c) = ([a, b], [b, c], [c, a]);
+            Pair(op(f(a[0]), f(b[0]), f(c[0])), op(f(a[1]), f(b[1]), f(c[1])))
+        }
+    };
+    let rows = [
+        row("add.rn", both(|a, b, _| a + b)),
+        row(
+            "add.rz.ftz",
+            both(|a, b, _| flushed(|a, b| f32::sum(a, b, RZ), a, b)),
+        ),
+        row("sub.rm", both(|a, b, _| f32::difference(a, b, RM))),
+        row(
+            "mul.rn.ftz",
+            both(|a, b, _| flushed(|a, b| f32::product(a, b, RN), a, b)),
+        ),
+        row("mul.rp", both(|a, b, _| f32::product(a, b, RP))),
+        row("fma.rn", both(f32::mul_add)),
+        row(
+            "fma.rz.ftz",
+            both(|a, b, c| flush32(f32::fused(flush32(a), flush32(b), flush32(c), RZ))),
+        ),
+    ];
+    check_rows(
+        "narrow_floats_sm100a",
+        "singles",
+        &Inputs::floats32(),
+        &rows,
+    );
 }
 
 #[test]

@@ -9,8 +9,8 @@ use super::integer::Int;
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Type};
 use crate::exec::functions::convert as functions;
-use crate::exec::functions::eight_bits;
 use crate::exec::functions::half as half_functions;
+use crate::exec::functions::narrow_floats;
 use crate::exec::functions::rounding::{self, Operation, Rounding};
 use crate::exec::op::Op;
 
@@ -27,8 +27,11 @@ pub(super) fn cvt(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     if modifiers.take("pack") {
         return pack(decoder, modifiers);
     }
-    if let Some(byte) = modifiers.take_one(&["e4m3x2", "e5m2x2"]) {
-        return pairs_of_bytes(decoder, modifiers, byte == "e5m2x2");
+    if let Some(format) = modifiers.take_map(narrow_format) {
+        return narrow_pairs(decoder, modifiers, format);
+    }
+    if modifiers.take("ue8m0x2") {
+        return powers_of_two(decoder, modifiers);
     }
     if modifiers.take("tf32") {
         modifiers.take_one(&["rna", "rn", "rz"]);
@@ -382,34 +385,84 @@ fn pack_halves(decoder: &mut Decoder<'_>, form: &Form, to: Type, from: Type) -> 
     Ok(())
 }
 
-/// `cvt.rn.satfinite[.relu].e4m3x2.{f32 f16x2}` and `cvt.rn[.relu].f16x2.e4m3x2`, and those of e5m2x2.
-fn pairs_of_bytes(
+fn narrow_format(part: &str) -> Option<u32> {
+    Some(match part {
+        "e4m3x2" => narrow_floats::E4M3,
+        "e5m2x2" => narrow_floats::E5M2,
+        "e2m3x2" => narrow_floats::E2M3,
+        "e3m2x2" => narrow_floats::E3M2,
+        "e2m1x2" => narrow_floats::E2M1,
+        _ => return None,
+    })
+}
+
+/// `cvt.{rn rz}.satfinite[.relu].e4m3x2.{f32 f16x2 bf16x2}` and `cvt.rn[.relu].f16x2.e4m3x2`, and those of the other formats.
+fn narrow_pairs(
     decoder: &mut Decoder<'_>,
     modifiers: &mut Modifiers<'_>,
-    is_e5m2: bool,
+    format: u32,
 ) -> Result<(), Fail> {
-    let mut code = if is_e5m2 { eight_bits::E5M2 } else { 0 };
-    modifiers.take("rn");
+    let mut code = format;
+    if modifiers.take_one(&["rn", "rz"]) == Some("rz") {
+        code |= narrow_floats::TO_ZERO;
+    }
     let narrows = modifiers.take("satfinite");
     if modifiers.take("relu") {
-        code |= eight_bits::RELU;
+        code |= narrow_floats::RELU;
     }
-    let other = modifiers.take_type();
-    match (narrows, other) {
+    let pair = match format {
+        narrow_floats::E2M1 => Type::B8,
+        _ => Type::B16,
+    };
+    match (narrows, modifiers.take_type()) {
         (true, Some(Type::F32)) => {
             let srcs = [decoder.source(1, Type::F32)?, decoder.source(2, Type::F32)?];
-            let dst = decoder.destination(0, Type::B16)?;
-            decoder.scalar(eight_bits::from_singles, code, dst, &srcs);
+            let dst = decoder.destination(0, pair)?;
+            decoder.scalar(narrow_floats::from_singles, code, dst, &srcs);
         }
-        (true, Some(Type::F16x2)) => {
+        (true, Some(from @ (Type::F16x2 | Type::Bf16x2))) => {
+            if from == Type::Bf16x2 {
+                code |= narrow_floats::BF16;
+            }
+            let source = decoder.source(1, Type::B32)?;
+            let dst = decoder.destination(0, pair)?;
+            decoder.scalar(narrow_floats::from_halves, code, dst, &[source]);
+        }
+        (false, Some(Type::F16x2)) if code & narrow_floats::TO_ZERO == 0 => {
+            let source = decoder.source(1, pair)?;
+            let dst = decoder.destination(0, Type::B32)?;
+            decoder.scalar(narrow_floats::to_halves, code, dst, &[source]);
+        }
+        _ => return Err(decoder.bad_form()),
+    }
+    Ok(())
+}
+
+/// `cvt.{rz rp}[.satfinite].ue8m0x2.{f32 bf16x2}` and `cvt.rn.bf16x2.ue8m0x2`.
+fn powers_of_two(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    let rounding = modifiers.take_one(&["rz", "rp", "rn"]);
+    let mut code = match rounding {
+        Some("rp") => narrow_floats::UP,
+        _ => 0,
+    };
+    if modifiers.take("satfinite") {
+        code |= narrow_floats::FINITE;
+    }
+    match (rounding, modifiers.take_type()) {
+        (Some("rz" | "rp"), Some(Type::F32)) => {
+            let srcs = [decoder.source(1, Type::F32)?, decoder.source(2, Type::F32)?];
+            let dst = decoder.destination(0, Type::B16)?;
+            decoder.scalar(narrow_floats::powers_from_singles, code, dst, &srcs);
+        }
+        (Some("rz" | "rp"), Some(Type::Bf16x2)) => {
             let source = decoder.source(1, Type::B32)?;
             let dst = decoder.destination(0, Type::B16)?;
-            decoder.scalar(eight_bits::from_halves, code, dst, &[source]);
+            decoder.scalar(narrow_floats::powers_from_halves, code, dst, &[source]);
         }
-        (false, Some(Type::F16x2)) => {
+        (Some("rn"), Some(Type::Bf16x2)) if code == 0 => {
             let source = decoder.source(1, Type::B16)?;
             let dst = decoder.destination(0, Type::B32)?;
-            decoder.scalar(eight_bits::to_halves, code, dst, &[source]);
+            decoder.scalar(narrow_floats::powers_to_halves, 0, dst, &[source]);
         }
         _ => return Err(decoder.bad_form()),
     }

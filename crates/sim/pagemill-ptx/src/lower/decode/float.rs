@@ -123,27 +123,64 @@ impl Form {
         operation: Operation,
         srcs: &[Value],
     ) -> Result<(), Fail> {
-        let Some(rounding) = self
-            .rounding
-            .filter(|rounding| *rounding != Rounding::Nearest)
-        else {
-            return self.finish(decoder, op, srcs);
-        };
-        let function = if self.ty == Type::F64 {
-            rounding::double
-        } else {
-            rounding::single
-        };
         let dst = decoder.destination(0, self.ty)?;
-        let value = decoder.scalar_fresh(
-            function,
-            rounding::code(operation, rounding),
-            self.class(),
-            srcs,
-        );
-        self.store(decoder, dst, value);
+        self.rounded_to(decoder, dst, (op, operation), srcs);
         Ok(())
     }
+
+    fn rounded_to(
+        self,
+        decoder: &mut Decoder<'_>,
+        dst: VReg,
+        (op, operation): (Op, Operation),
+        srcs: &[Value],
+    ) {
+        let rounding = self.rounding.unwrap_or(Rounding::Nearest);
+        let value = match (rounding, self.ty) {
+            (Rounding::Nearest, _) if !self.ftz && !self.saturate => {
+                return decoder.op(op, dst, srcs);
+            }
+            (Rounding::Nearest, _) => decoder.fresh(op, self.class(), srcs),
+            (_, ty) => {
+                let function = match ty {
+                    Type::F64 => rounding::double,
+                    _ => rounding::single,
+                };
+                let code = rounding::code(operation, rounding);
+                decoder.scalar_fresh(function, code, self.class(), srcs)
+            }
+        };
+        self.store(decoder, dst, value);
+    }
+}
+
+/// The same operation on both singles of 64 bits.
+fn two_singles(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    (op, operation): (Op, Operation),
+    operands: usize,
+) -> Result<(), Fail> {
+    let form = Form::take(decoder, modifiers, Type::F32)?;
+    let mut halves = [Vec::new(), Vec::new()];
+    for index in 1..=operands {
+        let both = decoder.source(index, Type::B64)?;
+        for (half, part) in halves.iter_mut().zip([Op::Truncate64, Op::HighHalf64]) {
+            let single = decoder.fresh(part, Class::Narrow, &[both]);
+            half.push(match form.ftz {
+                true => decoder.fresh(Op::FlushF32, Class::Narrow, &[single]),
+                false => single,
+            });
+        }
+    }
+    let dst = decoder.destination(0, Type::B64)?;
+    let results = halves.map(|srcs| {
+        let result = decoder.temporary(Class::Narrow);
+        form.rounded_to(decoder, result, (op, operation), &srcs);
+        Value::Reg(result)
+    });
+    decoder.op(Op::Join64, dst, &results);
+    Ok(())
 }
 
 pub(super) fn take_rounding(modifiers: &mut Modifiers<'_>) -> Option<Rounding> {
@@ -182,7 +219,24 @@ pub(super) fn arithmetic(
     form.rounded(decoder, op, operation, &srcs)
 }
 
+/// `add`, `sub` and `mul` of `f32x2`.
+pub(super) fn arithmetic_of_two(
+    decoder: &mut Decoder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    kind: Arithmetic,
+) -> Result<(), Fail> {
+    let operation = match kind {
+        Arithmetic::Add => (Op::AddF32, Operation::Add),
+        Arithmetic::Sub => (Op::SubF32, Operation::Sub),
+        Arithmetic::Mul => (Op::MulF32, Operation::Mul),
+    };
+    two_singles(decoder, modifiers, operation, 2)
+}
+
 pub(super) fn fma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    if modifiers.take("f32x2") {
+        return two_singles(decoder, modifiers, (Op::FmaF32, Operation::Fma), 3);
+    }
     let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
     if half::is_half(ty) {
         return half::fma(decoder, modifiers, ty);

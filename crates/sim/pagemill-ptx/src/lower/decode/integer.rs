@@ -104,6 +104,9 @@ fn arithmetic(
     kind: float::Arithmetic,
     (narrow, wide): (Op, Op),
 ) -> Result<(), Fail> {
+    if modifiers.take("f32x2") {
+        return float::arithmetic_of_two(decoder, modifiers, kind);
+    }
     if let Some(pair) = modifiers.take_one(&["u16x2", "s16x2"]) {
         let _ = pair;
         let function = if kind == float::Arithmetic::Add {
@@ -174,6 +177,9 @@ fn two_by_two(
 }
 
 pub(super) fn mul(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    if modifiers.take("f32x2") {
+        return float::arithmetic_of_two(decoder, modifiers, float::Arithmetic::Mul);
+    }
     let part = modifiers.take_one(&["lo", "hi", "wide"]);
     let other = |d: &mut Decoder<'_>, m: &mut Modifiers<'_>, ty| {
         float::arithmetic(d, m, ty, float::Arithmetic::Mul)
