@@ -43,6 +43,7 @@ mod stepped;
 mod tensor;
 mod texture;
 mod traps;
+mod unsupported;
 mod value;
 mod video;
 mod warp;

@@ -45,6 +45,8 @@ pub(super) fn cp(
     reduces: bool,
 ) -> Result<(), Fail> {
     if let Some(aux) = beside(modifiers) {
+        // How many groups may be left, or what is fetched: neither matters.
+        decoder.operand_count();
         decoder.push(Op::Nop, &[], &[], aux);
         return Ok(());
     }

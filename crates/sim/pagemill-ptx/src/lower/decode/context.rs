@@ -10,6 +10,7 @@ use crate::device_runtime::state::Launchable;
 use crate::exec::op::Op;
 use crate::kernel::{InstructionClass, InstructionInfo};
 use crate::window;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -55,6 +56,8 @@ pub(super) struct Decoder<'a> {
     pub carry: Option<VReg>,
     pub scope: usize,
     pub inst: &'a Instruction,
+    /// Operands of it that were looked at, from the first on.
+    pub looked_at: Cell<usize>,
     guard: Option<(VReg, bool)>,
     /// Opcodes already seen, so that equal ones share their text.
     opcodes: HashMap<String, Arc<str>>,
@@ -97,6 +100,7 @@ pub(in super::super) fn decode<'a>(
         carry: None,
         scope: 0,
         inst: ast_of(first),
+        looked_at: Cell::new(0),
         guard: None,
         opcodes: HashMap::new(),
         param_registers: HashMap::new(),
@@ -161,23 +165,12 @@ impl<'a> Decoder<'a> {
 
     fn flat_inst(&mut self, inst: &FlatInst<'a>) -> Result<(), Fail> {
         self.inst = ast_of(inst);
+        self.looked_at.set(0);
         self.guard = None;
         match *inst {
             FlatInst::Plain { scope, inst } => {
                 self.begin(scope);
-                let mut modifiers = Modifiers::new(&inst.opcode);
-                let Some(row) = super::find(modifiers.name) else {
-                    return Err(self.unknown_opcode());
-                };
-                self.info().class = row.class;
-                (row.decode)(self, &mut modifiers)
-                    .map_err(|error| error.help_if_none(|| supported(row)))?;
-                if let Some(left) = modifiers.left() {
-                    let message =
-                        format!("`.{left}` is not supported on `{}`", inst.opcode.join("."));
-                    return Err(fail(inst.line, message).help(supported(row)));
-                }
-                Ok(())
+                self.plain_inst(inst)
             }
             FlatInst::System {
                 scope,
@@ -227,6 +220,32 @@ impl<'a> Decoder<'a> {
                 scope, param, into, ..
             } => self.take_param(scope, param, into),
         }
+    }
+
+    /// Decodes an instruction by its row of the table, which has to make something of each part and operand of it.
+    fn plain_inst(&mut self, inst: &'a Instruction) -> Result<(), Fail> {
+        let mut modifiers = Modifiers::new(&inst.opcode);
+        let Some(row) = super::find(modifiers.name) else {
+            return Err(self.unknown_opcode());
+        };
+        self.info().class = row.class;
+        (row.decode)(self, &mut modifiers)
+            .map_err(|error| error.help_if_none(|| supported(row)))?;
+        if let Some(left) = modifiers.left() {
+            let message = format!("`.{left}` is not supported on `{}`", inst.opcode.join("."));
+            return Err(fail(inst.line, message).help(supported(row)));
+        }
+        // The last operand is then how caches shall treat the bytes.
+        let is_hinted = inst.opcode.iter().any(|part| part == "L2::cache_hint");
+        let known = self.looked_at.get() + usize::from(is_hinted);
+        let given = inst.operands.len();
+        if given > known && !modifiers.are_ignored() {
+            let opcode = inst.opcode.join(".");
+            let message =
+                format!("`{opcode}` with {given} operands is not supported: it takes {known}");
+            return Err(fail(inst.line, message).help(supported(row)));
+        }
+        Ok(())
     }
 
     /// What follows counts as part of the instruction before it.

@@ -39,6 +39,8 @@ pub(super) fn cp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Re
             Ok(())
         }
         Some(_) => {
+            // How many groups may be left: none is.
+            decoder.optional(0);
             decoder.push(Op::Nop, &[], &[], Aux::WaitForCopies);
             Ok(())
         }

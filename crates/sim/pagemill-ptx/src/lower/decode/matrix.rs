@@ -53,7 +53,10 @@ pub(super) fn mma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
 pub(super) fn wgmma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     match modifiers.take_one(&["mma_async", "fence", "commit_group", "wait_group"]) {
         Some("mma_async") => group_product(decoder, modifiers),
-        Some(_) if modifiers.take("sync") && modifiers.take("aligned") => Ok(()),
+        Some(_) if modifiers.take("sync") && modifiers.take("aligned") => {
+            decoder.optional(0);
+            Ok(())
+        }
         _ => Err(decoder.bad_form()),
     }
 }

@@ -6,6 +6,7 @@ use crate::ast::Type;
 #[derive(Debug)]
 pub(super) struct Modifiers<'a> {
     parts: Vec<Option<&'a str>>,
+    are_ignored: bool,
     pub name: &'a str,
 }
 
@@ -16,6 +17,7 @@ impl<'a> Modifiers<'a> {
             .map_or(("", &[][..]), |(name, parts)| (name.as_str(), parts));
         Self {
             parts: parts.iter().map(|part| Some(part.as_str())).collect(),
+            are_ignored: false,
             name,
         }
     }
@@ -55,6 +57,12 @@ impl<'a> Modifiers<'a> {
     /// Takes whatever is left.
     pub(super) fn take_all(&mut self) {
         self.parts.clear();
+        self.are_ignored = true;
+    }
+
+    /// Whether all of it was taken, whatever it is, as the instruction has no effect here.
+    pub(super) fn are_ignored(&self) -> bool {
+        self.are_ignored
     }
 
     /// The first part that is left over.

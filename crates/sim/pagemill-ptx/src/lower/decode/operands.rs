@@ -9,6 +9,7 @@ use crate::exec::op::Op;
 
 impl<'a> Decoder<'a> {
     pub(super) fn operand(&self, index: usize) -> Result<&'a Operand, Fail> {
+        self.looked_at.set(self.looked_at.get().max(index + 1));
         self.inst.operands.get(index).ok_or_else(|| {
             self.fail(format!(
                 "`{}` needs more than {} operands",
@@ -18,7 +19,15 @@ impl<'a> Decoder<'a> {
         })
     }
 
+    /// One that may be left out.
+    pub(super) fn optional(&self, index: usize) -> Option<&'a Operand> {
+        self.looked_at.set(self.looked_at.get().max(index + 1));
+        self.inst.operands.get(index)
+    }
+
+    /// How many there are, for those that know what each of them is for.
     pub(super) fn operand_count(&self) -> usize {
+        self.looked_at.set(self.inst.operands.len());
         self.inst.operands.len()
     }
 

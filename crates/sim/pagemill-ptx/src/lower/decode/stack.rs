@@ -34,7 +34,7 @@ fn give(decoder: &mut Decoder<'_>, value: Value, ty: Type) -> Result<(), Fail> {
 
 pub(super) fn alloca(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let ty = address_type(decoder, modifiers)?;
-    let align = match decoder.inst.operands.get(2) {
+    let align = match decoder.optional(2) {
         None => STACK_ALIGN,
         Some(Operand::Integer(align)) if align.is_power_of_two() && *align <= 1 << 16 => {
             (*align).max(STACK_ALIGN)

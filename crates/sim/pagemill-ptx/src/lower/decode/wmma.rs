@@ -384,7 +384,7 @@ fn load(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), 
     if operands.len() != shape.registers(role, element) {
         return Err(decoder.bad_form());
     }
-    let stride = decoder.inst.operands.get(2);
+    let stride = decoder.optional(2);
     let address = decoder.operand(1)?;
     let mut addresses = Addresses::new(decoder, &transfer, address, stride)?;
     let (whole, single) = types(&transfer);
@@ -430,7 +430,7 @@ fn store(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(),
     if operands.len() != shape.registers(role, element) {
         return Err(decoder.bad_form());
     }
-    let stride = decoder.inst.operands.get(2);
+    let stride = decoder.optional(2);
     let address = decoder.operand(0)?;
     let mut addresses = Addresses::new(decoder, &transfer, address, stride)?;
     let (whole, single) = types(&transfer);
