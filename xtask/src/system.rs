@@ -17,11 +17,16 @@ pub struct Need {
     pub is_there: fn() -> bool,
 }
 
-const NEEDS: [Need; 15] = [
+const NEEDS: [Need; 16] = [
     Need {
         what: "a C++ compiler, which nvcc preprocesses with",
         package: "g++",
         is_there: || process::succeeds("g++", &["--version"]),
+    },
+    Need {
+        what: "GoogleTest, which the C++ project of examples/ci tests with",
+        package: "libgtest-dev",
+        is_there: || Path::new("/usr/include/gtest/gtest.h").exists(),
     },
     Need {
         what: "Python with the module venv, which nvcc is installed by",

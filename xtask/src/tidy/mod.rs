@@ -254,7 +254,9 @@ fn unsafe_not_forbidden(file: &SourceFile) -> Vec<(usize, String)> {
 /// A package that does not take the workspace's lints escapes all of them.
 fn lints_of_its_own(file: &SourceFile) -> Vec<(usize, String)> {
     let is_package = file.path.ends_with("Cargo.toml") && file.text.contains("[package]");
-    if !is_package || file.text.contains("[lints]\nworkspace = true") {
+    // An example is the project of a user, with a workspace of its own.
+    let is_example = file.path.starts_with("examples");
+    if !is_package || is_example || file.text.contains("[lints]\nworkspace = true") {
         return Vec::new();
     }
     let message = "the package has lints of its own: write `workspace = true` below `[lints]`";

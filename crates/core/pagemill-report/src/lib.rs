@@ -20,6 +20,7 @@ pub mod perfetto;
 mod plot;
 mod read;
 #[cfg(not(target_family = "wasm"))]
+pub mod sarif;
 mod seal;
 pub mod site;
 mod style;

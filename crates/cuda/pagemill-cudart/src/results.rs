@@ -57,6 +57,9 @@ pub struct DefectFound {
     pub kernel: String,
     /// `x.cu:7`, or the line of the PTX.
     pub place: String,
+    /// The file, as debug information has it; empty without.
+    #[serde(default)]
+    pub source: String,
     /// The first block that did it, the first thread if one is to blame, and what happened.
     pub detail: String,
     /// How often it was seen.
@@ -74,6 +77,10 @@ impl DefectFound {
             defect: finding.defect.name().to_owned(),
             kernel: finding.kernel.clone(),
             place: finding.place(),
+            source: finding
+                .source
+                .as_ref()
+                .map_or_else(String::new, |(file, _)| file.clone()),
             detail: format!("block ({x}, {y}, {z}){thread}: {}", finding.detail),
             count: finding.count,
         }

@@ -69,7 +69,7 @@ pub struct CudaArguments {
     #[arg(long, value_enum)]
     pub format: Option<RunFormat>,
 
-    /// Also write results.json, results.csv, results.parquet, report.html and timeline.pftrace there
+    /// Also write results.json, results.csv, results.parquet, report.html and timeline.pftrace there, and with --check findings.sarif
     ///
     /// Replaced as a whole at the end; refused if it holds anything but earlier results.
     #[arg(long, value_name = "DIR")]

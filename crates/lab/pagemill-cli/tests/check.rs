@@ -155,6 +155,33 @@ fn rows_count_what_was_found() {
 }
 
 #[test]
+fn findings_are_written_for_forges() {
+    let Some(program) = compiled("reported_defects") else {
+        return;
+    };
+    let out = tempfile::tempdir().expect("a folder");
+    let folder = out.path().join("out");
+    let finished = run(
+        &program,
+        &["--out", folder.to_str().expect("UTF-8")],
+        &["shared-race"],
+    );
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    let text = std::fs::read_to_string(folder.join("findings.sarif")).expect("the file");
+    let log: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(log["version"], "2.1.0");
+    let results = log["runs"][0]["results"].as_array().expect("results");
+    let is_race = |result: &Value| {
+        let place = &result["locations"][0]["physicalLocation"];
+        let file = place["artifactLocation"]["uri"].as_str().unwrap_or("");
+        result["ruleId"] == "shared-race"
+            && place["region"]["startLine"] == line_of("shared-race")
+            && file.ends_with("defects.cu")
+    };
+    assert!(results.iter().any(is_race), "{text}");
+}
+
+#[test]
 fn without_the_option_nothing_is_looked_for() {
     let Some(program) = compiled("unchecked_defects") else {
         return;

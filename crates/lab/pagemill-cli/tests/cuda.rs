@@ -3,6 +3,7 @@
 #[allow(dead_code, reason = "each test program uses its part")]
 #[path = "common/mod.rs"]
 mod common;
+#[allow(dead_code, reason = "each test program uses its part")]
 #[path = "common/cuda.rs"]
 mod toolkit;
 

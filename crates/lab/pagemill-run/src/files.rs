@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use pagemill_report::{OutputDir, OutputDirError, ResultSet, csv, html, json, pages, parquet};
+use pagemill_report::{
+    OutputDir, OutputDirError, ResultSet, csv, html, json, pages, parquet, sarif,
+};
 
 /// Replaces the directory `out` by the files of `set`.
 ///
@@ -24,6 +26,10 @@ pub fn stage_results(out: &Path, set: &ResultSet) -> Result<OutputDir, OutputDir
     files.write("report.html", |file| html::write(set, file))?;
     if !set.maps.is_empty() {
         files.write(pages::FILE, |file| pages::write(&set.maps, file))?;
+    }
+    if sarif::applies(set) {
+        let root = std::env::current_dir().unwrap_or_default();
+        files.write(sarif::FILE, |file| sarif::write(set, &root, file))?;
     }
     Ok(files)
 }

@@ -19,6 +19,7 @@ const OWN_FILES: &[&str] = &[
     "report.html",
     "timeline.pftrace",
     "pages.json",
+    "findings.sarif",
 ];
 
 /// The file by which a results directory is known, and how it begins.

@@ -34,6 +34,11 @@ impl Toolkit {
         Some(Self { packages, folder })
     }
 
+    /// The folder of its programs.
+    pub fn programs(&self) -> PathBuf {
+        self.packages.join("cu13/bin")
+    }
+
     /// Compiles `source` with nvcc as a user does, and returns the program.
     pub fn compile(&self, source: &Path, name: &str, flags: &[&str]) -> PathBuf {
         let toolkit = self.packages.join("cu13");

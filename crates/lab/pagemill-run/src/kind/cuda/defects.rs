@@ -21,6 +21,8 @@ pub const DEFECT: &[Metric<DefectFound>] = &[
         |found| found.defect.as_str().into()),
     Metric::new("seen", Count, "how often it was seen, by threads",
         |found| found.count.into()),
+    Metric::new("source", Text, "the file of the line, as the program's debug information has it; empty without (`nvcc -lineinfo`)",
+        |found| found.source.as_str().into()),
     Metric::new("detail", Text, "block and thread of the first time, and what happened",
         |found| format!("kernel {}, {}", readable_text(&found.kernel), found.detail).into()),
 ];
