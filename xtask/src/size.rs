@@ -22,7 +22,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-pager-preload", 1316),
     ("pagemill-playground", 261),
     ("pagemill-policy", 10289),
-    ("pagemill-ptx", 36553),
+    ("pagemill-ptx", 36608),
     ("pagemill-python", 2330),
     ("pagemill-report", 7495),
     ("pagemill-run", 8872),

@@ -223,6 +223,51 @@ __global__ void bytes(unsigned char* data, int count, bool)
     data[blockIdx.x + gridDim.x * threadIdx.x] = tile[THREADS - 1 - threadIdx.x];
 }
 
+// Lanes read a place, one of them alone reads it again after the others, and writes.
+__global__ void counts_of_a_warp(int* data, int, bool)
+{
+    __shared__ int place[THREADS / 4];
+    int group = threadIdx.x / 4;
+    place[group] = 4 * group;
+    __syncwarp();
+    for (int round = 0; round < 3; round++) {
+        data[place[group] + threadIdx.x % 4] = round;
+        __syncwarp();
+        if (threadIdx.x % 4 == 0)
+            place[group] += round % 2 == 0 ? 4 : -4;
+        __syncwarp();
+    }
+}
+
+// Blocks read what one of them changes behind a barrier of the grid.
+__global__ void in_place_over_grid(int* data, int count, bool)
+{
+    auto grid = cooperative_groups::this_grid();
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int round = 0; round < 3; round++) {
+        int sum = data[i] + data[(i + 1) % count] + data[(i + count - 1) % count];
+        grid.sync();
+        data[i] = data[i] + sum;
+        grid.sync();
+    }
+}
+
+// Warps read a word and say so at a barrier; the last of them waits there, and changes it.
+__global__ void read_and_arrive(int* data, int, bool)
+{
+    __shared__ int word;
+    word = 7;
+    __syncthreads();
+    data[threadIdx.x] = word;
+    if (threadIdx.x < THREADS - 32) {
+        asm volatile("bar.arrive 1, %0;" ::"r"(THREADS) : "memory");
+        return;
+    }
+    asm volatile("bar.sync 1, %0;" ::"r"(THREADS) : "memory");
+    if (threadIdx.x == THREADS - 1)
+        word = 8;
+}
+
 __global__ void lock(int* data, int, bool)
 {
     if (threadIdx.x != 0)
@@ -294,6 +339,10 @@ int main(int argc, char** argv)
         all_set_a_flag<<<3, THREADS>>>(data, count, true);
         cudaMemset(data, 0, bytes_of_data);
         lock<<<8, THREADS>>>(data, count, true);
+        counts_of_a_warp<<<1, THREADS>>>(data, count, true);
+        read_and_arrive<<<1, THREADS>>>(data, count, true);
+        void* own[] = {&data, &count, &mended};
+        cudaLaunchCooperativeKernel(in_place_over_grid, dim3(4), dim3(THREADS), own, 0, 0);
         cudaMalloc(&data, 4 * THREADS);
         bytes<<<4, THREADS>>>(reinterpret_cast<unsigned char*>(data), count, true);
         // The next launch begins when the last has ended.

@@ -1,8 +1,8 @@
 //! Accesses as they happen: what they read must have a value, and must not race.
 
 use super::block::{in_warp, partner};
-use super::cells::{Cells, Conflict, Rules, SEVERAL, Stamp};
-use super::order::Order;
+use super::cells::{Cells, Conflict, SEVERAL, Stamp};
+use super::order::BlockRules;
 use super::rows::{Row, RowTouch, Rows};
 use super::shadow::Shadow;
 use super::sites::Site;
@@ -13,23 +13,6 @@ use crate::exec::dispatch::{self, Wide};
 use crate::exec::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use crate::memory::DeviceMemory;
 use crate::window::{self, Window};
-
-/// What orders the blocks of a grid.
-struct BlockRules<'a>(&'a Order);
-
-impl Rules for BlockRules<'_> {
-    fn is_ordered(&self, other: Stamp, mine: Stamp) -> bool {
-        let by = (!other.is_of_several()).then(|| other.actor());
-        !self.0.is_empty() && self.0.knows(mine.actor(), by, other.time())
-    }
-
-    #[inline(always)]
-    fn join(&self, other: Stamp, mine: Stamp) -> Stamp {
-        // The first is named: a block that reads and then writes is the last one.
-        let first = other.with_actor(other.actor() | SEVERAL);
-        first.at_time_of(mine)
-    }
-}
 
 /// Stores that race, if they change anything: where, and what was there.
 #[derive(Debug, Default)]

@@ -68,6 +68,12 @@ pub(super) struct WarpRules {
 }
 
 impl Rules for WarpRules {
+    #[inline(always)]
+    fn own_past(&self, mine: Stamp) -> u64 {
+        let warp = mine.thread() / LANES as u32;
+        self.synced.get(warp as usize).copied().unwrap_or(0)
+    }
+
     fn is_ordered(&self, other: Stamp, mine: Stamp) -> bool {
         let warp = |stamp: Stamp| stamp.thread() / LANES as u32;
         if !other.is_of_several() && warp(other) == warp(mine) {
@@ -89,10 +95,16 @@ impl Rules for WarpRules {
         };
         let (thread, line) = reader(other, is_near);
         let kind = if is_one_warp { IN_WARP } else { SEVERAL };
-        mine.with_actor(match is_one_warp & (mine.actor() & IN_WARP != 0) {
+        let joined = mine.with_actor(match is_one_warp & (mine.actor() & IN_WARP != 0) {
             true => mine.actor(),
             false => kind | another(thread, line),
-        })
+        });
+        // Of several warps the time of the first stays: what it did may be known to one that reads later, and learns of it
+        // only then.
+        match is_one_warp {
+            true => joined,
+            false => joined.at_time_of(other),
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::exec::line::LANES;
+
 /// Greatest time that a stamp holds.
 pub(super) const TIME_MAX: u64 = (1 << 20) - 2;
 /// In the place of an actor: several of them read. What is below says which of them is named, by the rules at hand.
@@ -87,6 +89,15 @@ pub(super) trait Rules {
     fn is_ordered(&self, other: Stamp, mine: Stamp) -> bool;
     /// Stands for both readers.
     fn join(&self, other: Stamp, mine: Stamp) -> Stamp;
+    /// Until when what the warp of `mine` did happened before what it does now.
+    fn own_past(&self, mine: Stamp) -> u64;
+}
+
+/// Whether one actor of the warp of `mine` did `other` before `past`: what comes after `mine` comes after it too.
+#[inline(always)]
+pub(super) fn is_own_past(other: Stamp, mine: Stamp, past: u64) -> bool {
+    let warp = |stamp: Stamp| stamp.thread() / LANES as u32;
+    !other.is_of_several() & (warp(other) == warp(mine)) & (other.time() < past)
 }
 
 /// Two accesses with nothing between them.
@@ -212,7 +223,9 @@ impl Cells {
                 }
                 (*writer, *reader) = (mine.0, 0);
             } else if !mine.is_strong() {
-                let is_first = before < floor || before.actor() == mine.actor();
+                let is_first = before < floor
+                    || before.actor() == mine.actor()
+                    || is_own_past(before, mine, rules.own_past(mine));
                 *reader = match is_first {
                     true => mine.0,
                     false => rules.join(before, mine).0,

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use super::cells::{Rules, SEVERAL, Stamp};
+
 /// Steps of one search; beyond it, accesses pass for ordered.
 const STEPS_MAX: usize = 4096;
 
@@ -65,6 +67,31 @@ impl Order {
             }
         }
         false
+    }
+}
+
+/// What orders the blocks of a grid.
+pub(super) struct BlockRules<'a>(pub(super) &'a Order);
+
+impl Rules for BlockRules<'_> {
+    #[inline(always)]
+    fn own_past(&self, _: Stamp) -> u64 {
+        0
+    }
+
+    fn is_ordered(&self, other: Stamp, mine: Stamp) -> bool {
+        let by = (!other.is_of_several()).then(|| other.actor());
+        !self.0.is_empty() && self.0.knows(mine.actor(), by, other.time())
+    }
+
+    #[inline(always)]
+    fn join(&self, other: Stamp, mine: Stamp) -> Stamp {
+        // The first is named: a block that reads and then writes is the last one. Its time stays, too: what it did may be known
+        // to a block that reads later, and learns of it only then.
+        if self.is_ordered(other, mine) {
+            return mine;
+        }
+        other.with_actor(other.actor() | SEVERAL)
     }
 }
 

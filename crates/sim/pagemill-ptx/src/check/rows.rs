@@ -1,6 +1,6 @@
 //! Rows of lanes that touch words side by side, as most do: all of them at once, if none may race.
 
-use super::cells::{Cells, Rules, Stamp, WORD};
+use super::cells::{Cells, Rules, Stamp, WORD, is_own_past};
 use crate::exec::line::{LANES, Line};
 
 /// Lanes that follow each other.
@@ -166,16 +166,36 @@ fn touch<const WORDS: usize>(
         readers.fill(0);
         return true;
     }
+    // Most warps have no past of their own since the last barrier.
+    match rules.own_past(row.mine) {
+        0 => join(readers, own, is_history, rules),
+        past => join(
+            readers,
+            own,
+            |before, mine| is_history(before, mine) | is_own_past(before, mine, past),
+            rules,
+        ),
+    }
+    true
+}
+
+/// Notes the readers of a row beside those that are not over for them.
+#[inline(always)]
+fn join(
+    readers: &mut [u64],
+    own: impl Fn(usize) -> Stamp,
+    is_over: impl Fn(Stamp, Stamp) -> bool,
+    rules: &impl Rules,
+) {
     for (index, reader) in readers.iter_mut().enumerate() {
         let mine = own(index);
         let before = Stamp(*reader);
         let joined = rules.join(before, mine);
-        *reader = match is_history(before, mine) {
+        *reader = match is_over(before, mine) {
             true => mine.0,
             false => joined.0,
         };
     }
-    true
 }
 
 #[cfg(test)]

@@ -5,6 +5,10 @@ use proptest::prelude::*;
 struct Unordered;
 
 impl Rules for Unordered {
+    fn own_past(&self, _: Stamp) -> u64 {
+        0
+    }
+
     fn is_ordered(&self, _: Stamp, _: Stamp) -> bool {
         false
     }
