@@ -51,6 +51,59 @@ fn the_supported_functions_are_documented() {
     );
 }
 
+/// Names that follow `before` in the headers `file` of the CUDA versions that tests install.
+fn names_in_headers(file: &str, before: &str) -> BTreeSet<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/venv/cuda/lib");
+    let folders = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let pythons = folders(&root).into_iter();
+    let packages = pythons.flat_map(|python| folders(&python.join("site-packages/nvidia")));
+    let headers = packages.map(|package| package.join("include").join(file));
+    let texts = headers.filter_map(|header| std::fs::read(header).ok());
+    let mut names = BTreeSet::new();
+    for text in texts {
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let named = text.split(before).skip(1).map(str::trim_start);
+        let named = named.filter_map(|rest| Some(rest.split_once('(')?.0.trim_end().to_owned()));
+        names.extend(named.filter(|name| {
+            name.chars()
+                .all(|letter| letter.is_alphanumeric() || letter == '_')
+        }));
+    }
+    names
+}
+
+/// A program, or a binding of another language, that finds a name missing ends; one that is not supported says so.
+#[test]
+fn every_name_of_the_headers_is_there() {
+    for (file, before, table) in [
+        ("cuda.h", "CUDAAPI", include_str!("../driver.txt")),
+        (
+            "cuda_runtime_api.h",
+            "CUDARTAPI",
+            include_str!("../api.txt"),
+        ),
+    ] {
+        let wanted = names_in_headers(file, before);
+        if wanted.is_empty() {
+            pagemill_testkit::skip("there are no CUDA headers: `cargo xtask test` installs them");
+            return;
+        }
+        let own: BTreeSet<&str> = table
+            .lines()
+            .filter_map(|line| line.split_whitespace().next())
+            .collect();
+        let missing: Vec<&String> = wanted
+            .iter()
+            .filter(|name| !own.contains(name.as_str()))
+            .collect();
+        assert!(missing.is_empty(), "{file}: {missing:?}");
+        assert!(wanted.len() > 300, "{file}: {}", wanted.len());
+    }
+}
+
 #[test]
 fn the_table_is_sorted_and_names_each_function_once_a_version() {
     let rows: Vec<_> = functions().collect();

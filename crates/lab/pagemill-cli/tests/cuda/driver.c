@@ -42,6 +42,7 @@ typedef void *handle;
     X(cuLinkDestroy, (handle))                                                                                         \
     X(cuFuncGetAttribute, (int *, int, handle))                                                                        \
     X(cuFuncGetParamInfo, (handle, size_t, size_t *, size_t *))                                                        \
+    X(cuFuncGetParamCount, (handle, size_t *))                                                                         \
     X(cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                                          \
     X(cuMemAllocManaged, (CUdeviceptr *, size_t, unsigned))                                                            \
     X(cuMemFree_v2, (CUdeviceptr))                                                                                     \
@@ -184,6 +185,9 @@ static void wrong_uses(handle context) {
     OK(cuFuncGetParamInfo(function, 1, &offset, &bytes));
     TRUE(offset == 8 && bytes == 4);
     CHECK(cuFuncGetParamInfo(function, 2, &offset, &bytes), 1);
+    size_t parameters;
+    OK(cuFuncGetParamCount(function, &parameters));
+    TRUE(parameters == 2);
     OK(cuModuleUnload(module));
     CHECK(cuModuleUnload(module), 400);
     unsigned n = 0;

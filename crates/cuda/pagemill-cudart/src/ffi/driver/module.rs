@@ -237,6 +237,17 @@ unsafe fn parameter(
     Ok(())
 }
 
+/// How many parameters a kernel has.
+///
+/// # Safety
+/// `to` is null or points to room for a number.
+unsafe fn count_parameters(function: *const c_void, to: *mut usize) -> Done {
+    let key = FunctionKey(address(function));
+    let count = with_runtime(|runtime| Ok(runtime.parameters(key)?.len()))?;
+    // SAFETY: the caller promises that `to` is null or has room.
+    unsafe { give(to, count) }
+}
+
 // SAFETY, of all blocks below: see the module.
 driver! { Context:
     fn cuModuleLoadData(to: *mut *mut c_void, code: *const c_void) {
@@ -299,6 +310,11 @@ driver! { Context:
     fn cuFuncGetParamInfo(function: *const c_void, index: usize, offset: *mut usize, bytes: *mut usize) {
         // SAFETY: see above.
         unsafe { parameter(function, index, offset, bytes) }
+    }
+
+    fn cuFuncGetParamCount(function: *const c_void, to: *mut usize) {
+        // SAFETY: `to` is the program's, which promises what CUDA asks for.
+        unsafe { count_parameters(function, to) }
     }
 
     fn cuFuncIsLoaded(to: *mut c_int, function: *const c_void) {
@@ -396,6 +412,11 @@ driver! { Init:
     fn cuKernelGetParamInfo(kernel: *const c_void, index: usize, offset: *mut usize, bytes: *mut usize) {
         // SAFETY: see above.
         unsafe { parameter(kernel, index, offset, bytes) }
+    }
+
+    fn cuKernelGetParamCount(kernel: *const c_void, to: *mut usize) {
+        // SAFETY: a kernel is asked as a function is; `to` is the program's.
+        unsafe { count_parameters(kernel, to) }
     }
 }
 
