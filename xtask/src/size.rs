@@ -24,7 +24,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-policy", 10289),
     ("pagemill-ptx", 36608),
     ("pagemill-python", 2330),
-    ("pagemill-report", 7495),
+    ("pagemill-report", 7503),
     ("pagemill-run", 8872),
     ("pagemill-scenario", 8138),
     ("pagemill-sim", 30756),

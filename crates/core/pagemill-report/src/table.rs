@@ -25,7 +25,15 @@ pub struct TableStyle {
 impl TableStyle {
     /// What standard output can show: no color unless it is a terminal and `NO_COLOR` is not set.
     pub fn for_stdout() -> Self {
-        let is_terminal = std::io::stdout().is_terminal();
+        Self::of(std::io::stdout().is_terminal())
+    }
+
+    /// The same for standard error.
+    pub fn for_stderr() -> Self {
+        Self::of(std::io::stderr().is_terminal())
+    }
+
+    fn of(is_terminal: bool) -> Self {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Self {

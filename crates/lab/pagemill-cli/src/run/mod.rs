@@ -129,7 +129,7 @@ fn no_defects<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<(), Failure> {
 
 fn show(set: &ResultSet, scenario: &Scenario, to: &Results<'_>) -> Result<(), Failure> {
     if to.stdout == Stdout::Program {
-        let table = table::render(&terminal_view(set, scenario), &TableStyle::for_stdout());
+        let table = table::render(&terminal_view(set, scenario), &TableStyle::for_stderr());
         // A closed standard error leaves no place for a message.
         let _ = write!(std::io::stderr(), "{table}");
         return Ok(());
