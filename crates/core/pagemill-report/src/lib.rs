@@ -19,8 +19,8 @@ pub mod parquet;
 pub mod perfetto;
 mod plot;
 mod read;
-#[cfg(not(target_family = "wasm"))]
 pub mod sarif;
+#[cfg(not(target_family = "wasm"))]
 mod seal;
 pub mod site;
 mod style;
