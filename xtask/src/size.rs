@@ -11,7 +11,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-cli", 10154),
     ("pagemill-color", 1986),
     ("pagemill-color-preload", 547),
-    ("pagemill-cudart", 16778),
+    ("pagemill-cudart", 16793),
     ("pagemill-fabric", 9339),
     ("pagemill-gpu", 1702),
     ("pagemill-linux", 5160),

@@ -89,8 +89,14 @@ impl Runtime {
             .any(|item| matches!(item.work, Work::Record(own) if own == event))
     }
 
-    /// Holds `work` back until all before it in `stream` is done; `perform` does it then. What a copy reads of memory that only the program knows is
-    /// read now.
+    /// Whether work that is held back records `event` or waits for it.
+    pub(super) fn is_event_used(&self, event: u64) -> bool {
+        let mut items = self.held.items.iter();
+        items.any(|item| matches!(item.work, Work::Record(own) | Work::Wait(own) if own == event))
+    }
+
+    /// Holds `work` back until all before it in `stream` is done; `perform` does it then. What a copy reads of memory that
+    /// only the program knows is read now.
     ///
     /// # Safety
     /// Such memory is readable.
@@ -258,7 +264,8 @@ impl Runtime {
     fn run_items(&mut self) -> Result<bool, Fault> {
         let mut blocked = self.waiting_streams();
         let mut ran = false;
-        for item in std::mem::take(&mut self.held.items) {
+        let mut items = std::mem::take(&mut self.held.items);
+        while let Some(item) = items.pop_front() {
             let waits_for = match item.work {
                 Work::Wait(event) => blocked.events.contains(&event),
                 _ => false,
@@ -270,7 +277,11 @@ impl Runtime {
             }
             ran = true;
             let count = self.held.waiting.len();
-            (item.perform)(self, item.stream, &item.work)?;
+            // What fails is one piece of work; those behind it stay.
+            if let Err(fault) = (item.perform)(self, item.stream, &item.work) {
+                self.held.items.append(&mut items);
+                return Err(fault);
+            }
             if self.held.waiting.len() > count {
                 blocked.streams.insert(item.stream.plain());
             }

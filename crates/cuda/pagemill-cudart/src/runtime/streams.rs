@@ -221,6 +221,10 @@ impl Runtime {
     /// If there is no such event.
     pub fn destroy_event(&mut self, event: u64) -> Result<(), Fault> {
         self.clocks.event(event)?;
+        if self.is_event_used(event) {
+            // It goes with the process.
+            return Ok(());
+        }
         self.clocks.events.remove(&event);
         Ok(())
     }

@@ -83,6 +83,12 @@ static void work_behind_a_latch() {
     EXPECT(cudaEventQuery(event) == cudaErrorNotReady);
     EXPECT(cudaStreamQuery(second) == cudaErrorNotReady);
     EXPECT(calls == 0);
+    // An event may be destroyed before it happens.
+    cudaEvent_t gone;
+    OK(cudaEventCreate(&gone));
+    OK(cudaEventRecord(gone, first));
+    OK(cudaStreamWaitEvent(second, gone));
+    OK(cudaEventDestroy(gone));
     // Another stream does not wait.
     cudaStream_t third = new_stream();
     add<<<1, 1, 0, third>>>(other, 1, 7);
