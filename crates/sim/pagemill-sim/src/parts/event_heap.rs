@@ -1,4 +1,8 @@
-//! Which warp runs next: a heap of packed (time, warp) keys.
+//! Which warp runs next: a tournament of packed (time, warp) keys.
+//!
+//! Each warp has a leaf, and each node above is the least of the four below it. When a warp's key changes, the nodes that
+//! change and those they are compared with are known before any is compared: the processor loads them all at once, where a
+//! heap that moves keys waits at each level to know where to go next.
 
 use pagemill_types::Picos;
 
@@ -8,11 +12,18 @@ pub(crate) const WARP_BITS: u32 = 14;
 /// Times are kept relative to the launch: 2^50 ps are 18 minutes of simulated time in one kernel.
 pub(crate) const MAX_LAUNCH_TIME: Picos = Picos(1 << (64 - WARP_BITS));
 
-/// A min-heap in which the running warp stays on top until it is told when to run again, so that a warp
-/// which remains the earliest costs two comparisons.
+/// Nodes below one node. Those below node `n` are `FANOUT * (n + 1)` and the next ones; node 0 is the root.
+const FANOUT: usize = 4;
+
+/// The key of a warp that is not due: behind all others.
+const NONE: u64 = u64::MAX;
+
+/// The earliest of the warps that are due. The running warp stays on top until it is told when to run again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventHeap {
-    keys: Vec<u64>,
+    nodes: Vec<u64>,
+    /// The node of warp 0.
+    first_leaf: usize,
     origin: Picos,
     overflowed: bool,
     /// The last event that happened: time never runs backwards.
@@ -21,9 +32,16 @@ pub(crate) struct EventHeap {
 }
 
 impl EventHeap {
-    /// Empties the heap for a launch at `origin`.
-    pub(crate) fn restart(&mut self, origin: Picos) {
-        self.keys.clear();
+    /// Empties the heap for a launch at `origin` of warps whose numbers are below `warps`.
+    pub(crate) fn restart(&mut self, origin: Picos, warps: u32) {
+        let mut leaves = 1;
+        self.first_leaf = 0;
+        while leaves < warps as usize {
+            leaves *= FANOUT;
+            self.first_leaf = FANOUT * (self.first_leaf + 1);
+        }
+        self.nodes.clear();
+        self.nodes.resize(self.first_leaf + leaves, NONE);
         self.origin = origin;
         self.overflowed = false;
         #[cfg(debug_assertions)]
@@ -44,7 +62,7 @@ impl EventHeap {
         let mut since = at.0 - self.origin.0;
         if since >= MAX_LAUNCH_TIME.0 {
             self.overflowed = true;
-            since = MAX_LAUNCH_TIME.0 - 1;
+            since = MAX_LAUNCH_TIME.0 - 2;
         }
         (since << WARP_BITS) | u64::from(warp)
     }
@@ -52,8 +70,10 @@ impl EventHeap {
     /// Counts time from `origin` on, which no event may be before: so a run can last longer than a key can tell.
     pub(crate) fn move_origin(&mut self, origin: Picos) {
         let passed = origin.saturating_since(self.origin).0 << WARP_BITS;
-        debug_assert!(self.keys.iter().all(|&key| key >= passed));
-        self.keys.iter_mut().for_each(|key| *key -= passed);
+        for key in self.nodes.iter_mut().filter(|key| **key != NONE) {
+            debug_assert!(*key >= passed);
+            *key -= passed;
+        }
         self.origin = origin;
         #[cfg(debug_assertions)]
         {
@@ -69,18 +89,24 @@ impl EventHeap {
     /// The earliest event, by time and then by warp.
     #[inline]
     pub(crate) fn top(&self) -> Option<(Picos, u32)> {
-        let &key = self.keys.first()?;
+        let key = self.first()?;
         Some((
             self.origin + Picos(key >> WARP_BITS),
             (key & ((1 << WARP_BITS) - 1)) as u32,
         ))
     }
 
+    #[inline]
+    fn first(&self) -> Option<u64> {
+        let &key = self.nodes.first()?;
+        (key != NONE).then_some(key)
+    }
+
     /// The top event happens now: no event may come before it any more.
     #[inline]
     pub(crate) fn enter_top(&mut self) {
         #[cfg(debug_assertions)]
-        if let Some(&key) = self.keys.first() {
+        if let Some(key) = self.first() {
             debug_assert!(
                 key >> WARP_BITS >= self.latest >> WARP_BITS,
                 "time ran backwards"
@@ -89,57 +115,44 @@ impl EventHeap {
         }
     }
 
+    /// Warp `warp`, which is not due, runs at `at`.
+    #[inline]
     pub(crate) fn push(&mut self, at: Picos, warp: u32) {
         let key = self.key(at, warp);
-        self.keys.push(key);
-        let mut hole = self.keys.len() - 1;
-        while hole > 0 {
-            let parent = (hole - 1) / 2;
-            if self.keys[parent] <= key {
-                break;
-            }
-            self.keys[hole] = self.keys[parent];
-            hole = parent;
-        }
-        self.keys[hole] = key;
+        debug_assert_eq!(self.nodes[self.first_leaf + warp as usize], NONE);
+        self.set(warp, key);
     }
 
     /// The top event's warp runs again at `at`.
     #[inline]
     pub(crate) fn replace_top(&mut self, at: Picos, warp: u32) {
+        debug_assert_eq!(self.top().map(|(_, top)| top), Some(warp));
         let key = self.key(at, warp);
-        self.sift_down(key);
+        self.set(warp, key);
     }
 
     /// The top event's warp has nothing to do for now.
+    #[inline]
     pub(crate) fn pop(&mut self) {
-        if let Some(last) = self.keys.pop()
-            && !self.keys.is_empty()
-        {
-            self.sift_down(last);
+        if let Some((_, warp)) = self.top() {
+            self.set(warp, NONE);
         }
     }
 
     #[inline]
-    fn sift_down(&mut self, key: u64) {
-        let keys = &mut self.keys[..];
-        let mut hole = 0;
-        let mut child = 1;
-        while child + 1 < keys.len() {
-            // Which child is smaller cannot be predicted, so no branch asks for it.
-            child += usize::from(keys[child + 1] < keys[child]);
-            if keys[child] >= key {
+    fn set(&mut self, warp: u32, key: u64) {
+        let nodes = &mut self.nodes[..];
+        let (mut at, mut least) = (self.first_leaf + warp as usize, key);
+        nodes[at] = key;
+        while at > 0 {
+            let others = [1, 2, 3].map(|other| nodes[at ^ other]);
+            least = others[0].min(others[1]).min(others[2]).min(least);
+            at = at / FANOUT - 1;
+            if nodes[at] == least {
                 break;
             }
-            keys[hole] = keys[child];
-            hole = child;
-            child = 2 * hole + 1;
+            nodes[at] = least;
         }
-        if child + 1 == keys.len() && keys[child] < key {
-            keys[hole] = keys[child];
-            hole = child;
-        }
-        keys[hole] = key;
     }
 }
 

@@ -2,6 +2,8 @@
 
 use pagemill_policy::residency::{PatternSpec, Variant, WarpRead, WarpReader};
 
+use super::piece::{Joined, Piece};
+
 /// One thread block in lock-step, or one warp that runs free.
 #[derive(Clone, Copy, Debug)]
 struct Actor {
@@ -67,17 +69,29 @@ impl ReaderGrid {
         self.actors[actor as usize].utlb
     }
 
-    /// Appends the reads of the next step of `actor` to `reads`; none is appended when it has ended.
+    /// Makes `access` of each piece of the next step of `actor`, in order, and answers how many reads they are of: none when
+    /// it has ended.
     #[inline]
-    pub(super) fn next_step(&mut self, actor: u32, reads: &mut Vec<WarpRead>) {
+    pub(super) fn next_step(&mut self, actor: u32, access: impl FnMut(Piece)) -> u64 {
         let first = actor as usize * self.warps;
+        let mut joined = Joined::new(access);
+        let mut reads = 0;
         for reader in &mut self.readers[first..first + self.warps] {
-            reads.extend(reader.by_ref().take(self.depth));
+            for _ in 0..self.depth {
+                let Some(read) = reader.next() else {
+                    break;
+                };
+                joined.add(read);
+                reads += 1;
+            }
         }
         let actor = &mut self.actors[actor as usize];
-        if reads.is_empty() && actor.writes_result {
+        if reads == 0 && actor.writes_result {
             actor.writes_result = false;
-            reads.push(self.result_write);
+            joined.add(self.result_write);
+            reads = 1;
         }
+        joined.end();
+        reads
     }
 }

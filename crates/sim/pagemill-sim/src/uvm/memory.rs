@@ -11,18 +11,24 @@ use crate::gpu::pages::driver::{DriverPages, Found, Waiter};
 use crate::gpu::pages::ranges::Ranges;
 use crate::gpu::pages::{Asker, PageRequest, Touch};
 
+/// Who reads, and by which first-level TLB.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader {
+    pub actor: u32,
+    pub utlb: u32,
+}
+
 /// A read that sleeps until its page is there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sleeper {
-    pub actor: u32,
-    pub utlb: u32,
+    pub reader: Reader,
     pub piece: Piece,
 }
 
 impl Waiter for Sleeper {
     #[inline]
     fn utlb(&self) -> u32 {
-        self.utlb
+        self.reader.utlb
     }
 
     #[inline]
@@ -37,7 +43,7 @@ impl Waiter for Sleeper {
 
     #[inline]
     fn warp(&self) -> u32 {
-        self.actor
+        self.reader.actor
     }
 }
 
@@ -58,9 +64,8 @@ pub(super) struct Memory {
 
 impl Memory {
     /// A read at `at`; answers when its data are there, or with nothing if it sleeps for its page.
-    #[inline]
-    pub(super) fn access(&mut self, at: Picos, read: Sleeper) -> Option<Picos> {
-        let Sleeper { utlb, piece, .. } = read;
+    pub(super) fn access(&mut self, at: Picos, reader: Reader, piece: Piece) -> Option<Picos> {
+        let utlb = reader.utlb;
         let page = piece.page;
         let found = match &mut self.manager {
             PageManager::Driver(pages) => {
@@ -80,7 +85,7 @@ impl Memory {
             }
             Found::Fault => {
                 if let PageManager::Driver(pages) = &mut self.manager {
-                    pages.fault(at, read);
+                    pages.fault(at, Sleeper { reader, piece });
                 }
                 None
             }

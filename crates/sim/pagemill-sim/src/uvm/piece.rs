@@ -22,42 +22,80 @@ pub(super) struct Piece {
     pub sectors: u16,
 }
 
-/// The pieces of `read`, in order; a read of 128 bytes has at most two.
-#[inline]
-fn pieces(read: WarpRead) -> impl Iterator<Item = Piece> {
-    let mut start = read.start;
-    let end = start + u64::from(read.bytes);
-    std::iter::from_fn(move || {
-        if start >= end {
-            return None;
-        }
-        let page = start / PAGE_BYTES;
-        let stop = end.min((page + 1) * PAGE_BYTES);
-        let piece = Piece {
-            page: page as u32,
-            offset: (start % PAGE_BYTES) as u16,
-            bytes: (stop - start) as u16,
-            requests: units(start, stop, SEGMENT_BYTES),
-            sectors: units(start, stop, SECTOR_BYTES),
-        };
-        start = stop;
-        Some(piece)
-    })
+/// The pieces of a step's reads. What goes on where the last piece ends, in the same page, joins it: neighboring warps read
+/// neighboring bytes, each with requests of its own.
+pub(super) struct Joined<A> {
+    access: A,
+    /// The one that may still grow; without bytes before the first. It stays in registers.
+    last: Piece,
 }
 
-/// Appends the pieces of `read` to `pieces`. What goes on where the last piece ends, in the same page, joins it:
-/// neighboring warps read neighboring bytes, each with requests of its own.
-#[inline]
-pub(super) fn add_pieces(read: WarpRead, pieces_of_step: &mut Vec<Piece>) {
-    for piece in pieces(read) {
-        match pieces_of_step.last_mut() {
-            Some(last) if last.page == piece.page && last.offset + last.bytes == piece.offset => {
-                last.bytes += piece.bytes;
-                last.requests += piece.requests;
-                last.sectors += piece.sectors;
-            }
-            _ => pieces_of_step.push(piece),
+impl<A: FnMut(Piece)> Joined<A> {
+    /// Makes `access` of each.
+    #[inline]
+    pub(super) fn new(access: A) -> Self {
+        let last = Piece {
+            page: 0,
+            offset: 0,
+            bytes: 0,
+            requests: 0,
+            sectors: 0,
+        };
+        Self { access, last }
+    }
+
+    /// Adds the pieces of `read`; a read of 128 bytes has at most two.
+    #[inline]
+    pub(super) fn add(&mut self, read: WarpRead) {
+        let mut start = read.start;
+        let end = start + u64::from(read.bytes);
+        if start.is_multiple_of(SEGMENT_BYTES) && u64::from(read.bytes) == SEGMENT_BYTES {
+            return self.add_piece(Piece {
+                page: (start / PAGE_BYTES) as u32,
+                offset: (start % PAGE_BYTES) as u16,
+                bytes: SEGMENT_BYTES as u16,
+                requests: 1,
+                sectors: (SEGMENT_BYTES / SECTOR_BYTES) as u16,
+            });
         }
+        while start < end {
+            let page = start / PAGE_BYTES;
+            let stop = end.min((page + 1) * PAGE_BYTES);
+            self.add_piece(Piece {
+                page: page as u32,
+                offset: (start % PAGE_BYTES) as u16,
+                bytes: (stop - start) as u16,
+                requests: units(start, stop, SEGMENT_BYTES),
+                sectors: units(start, stop, SECTOR_BYTES),
+            });
+            start = stop;
+        }
+    }
+
+    #[inline]
+    fn add_piece(&mut self, piece: Piece) {
+        let last = &mut self.last;
+        if last.page == piece.page && last.offset + last.bytes == piece.offset && last.bytes > 0 {
+            last.bytes += piece.bytes;
+            last.requests += piece.requests;
+            last.sectors += piece.sectors;
+            return;
+        }
+        let ended = std::mem::replace(last, piece);
+        self.make(ended);
+    }
+
+    #[inline]
+    fn make(&mut self, piece: Piece) {
+        if piece.bytes > 0 {
+            (self.access)(piece);
+        }
+    }
+
+    /// There are no more reads.
+    #[inline]
+    pub(super) fn end(mut self) {
+        self.make(self.last);
     }
 }
 

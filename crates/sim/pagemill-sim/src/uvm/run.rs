@@ -1,16 +1,11 @@
 //! The loop: thread blocks and the driver in one heap, the earliest goes on.
 
-use pagemill_policy::residency::WarpRead;
 use pagemill_types::Picos;
 
 use super::grid::ReaderGrid;
 use super::machine::UvmMachine;
-use super::memory::{Memory, PageManager, Sleeper};
-use super::piece::{Piece, add_pieces};
-use crate::parts::event_heap::{EventHeap, MAX_LAUNCH_TIME, WARP_BITS};
-
-/// The driver's number in the heap; no actor has it.
-const DRIVER: u32 = (1 << WARP_BITS) - 1;
+use super::memory::{Memory, PageManager, Reader, Sleeper};
+use crate::parts::event_heap::{EventHeap, MAX_LAUNCH_TIME};
 
 /// Some milliseconds of real time.
 const EVENTS_UNWATCHED: u32 = 1 << 16;
@@ -30,11 +25,11 @@ pub(super) struct Kernel<'a> {
     grid: ReaderGrid,
     sleeps: Vec<Sleep>,
     heap: EventHeap,
+    /// The driver's number in the heap, behind those of all actors.
+    driver: u32,
     memory: &'a mut Memory,
     /// Whether the driver is in the heap.
     driver_awake: bool,
-    step: Vec<WarpRead>,
-    pieces: Vec<Piece>,
     awake: Vec<Sleeper>,
     end: Picos,
     pub reads: u64,
@@ -45,12 +40,11 @@ impl<'a> Kernel<'a> {
         Self {
             machine,
             sleeps: vec![Sleep::default(); grid.len() as usize],
+            driver: grid.len(),
             grid,
             heap: EventHeap::default(),
             memory,
             driver_awake: false,
-            step: Vec::new(),
-            pieces: Vec::new(),
             awake: Vec::new(),
             end: Picos::ZERO,
             reads: 0,
@@ -64,7 +58,7 @@ impl<'a> Kernel<'a> {
         start: Picos,
         watch: &mut dyn FnMut(u64) -> bool,
     ) -> Option<Picos> {
-        self.heap.restart(start);
+        self.heap.restart(start, self.driver + 1);
         self.end = start;
         for actor in 0..self.grid.len() {
             self.heap.push(start, actor);
@@ -82,7 +76,7 @@ impl<'a> Kernel<'a> {
             if at.saturating_since(self.heap.origin()).0 > MAX_LAUNCH_TIME.0 / 2 {
                 self.heap.move_origin(at);
             }
-            if actor == DRIVER {
+            if actor == self.driver {
                 self.run_driver(at);
             } else {
                 self.run_actor(at, actor);
@@ -94,29 +88,24 @@ impl<'a> Kernel<'a> {
     /// The next step of the actor on top of the heap.
     #[inline]
     fn run_actor(&mut self, at: Picos, actor: u32) {
-        self.step.clear();
-        self.grid.next_step(actor, &mut self.step);
-        if self.step.is_empty() {
-            self.end = self.end.max(at);
-            self.heap.pop();
-            return;
-        }
-        self.reads += self.step.len() as u64;
-        self.pieces.clear();
-        for &read in &self.step {
-            add_pieces(read, &mut self.pieces);
-        }
-        let utlb = self.grid.utlb(actor);
         let mut sleep = Sleep {
             waiting: 0,
             done: at,
         };
-        for &piece in &self.pieces {
-            match self.memory.access(at, Sleeper { actor, utlb, piece }) {
+        let utlb = self.grid.utlb(actor);
+        let memory = &mut *self.memory;
+        let reads = self.grid.next_step(actor, |piece| {
+            match memory.access(at, Reader { actor, utlb }, piece) {
                 Some(done) => sleep.done = sleep.done.max(done),
                 None => sleep.waiting += 1,
             }
+        });
+        if reads == 0 {
+            self.end = self.end.max(at);
+            self.heap.pop();
+            return;
         }
+        self.reads += reads;
         if sleep.waiting == 0 {
             let next = sleep.done + self.machine.sm.iteration;
             self.heap.replace_top(next, actor);
@@ -135,7 +124,7 @@ impl<'a> Kernel<'a> {
                 && let Some(due) = pages.due()
             {
                 self.driver_awake = true;
-                self.heap.push(due, DRIVER);
+                self.heap.push(due, self.driver);
             }
         }
     }
@@ -149,7 +138,7 @@ impl<'a> Kernel<'a> {
                 && let Some(due) = pages.due()
             {
                 self.awake = awake;
-                return self.heap.replace_top(due, DRIVER);
+                return self.heap.replace_top(due, self.driver);
             }
         }
         self.heap.pop();
@@ -167,15 +156,16 @@ impl<'a> Kernel<'a> {
     }
 
     fn repeat(&mut self, now: Picos, read: Sleeper) {
-        let Some(done) = self.memory.access(now, read) else {
+        let Some(done) = self.memory.access(now, read.reader, read.piece) else {
             return;
         };
-        let sleep = &mut self.sleeps[read.actor as usize];
+        let actor = read.reader.actor;
+        let sleep = &mut self.sleeps[actor as usize];
         sleep.waiting -= 1;
         sleep.done = sleep.done.max(done);
         if sleep.waiting == 0 {
             let next = sleep.done + self.machine.sm.iteration;
-            self.heap.push(next, read.actor);
+            self.heap.push(next, actor);
         }
     }
 }

@@ -211,7 +211,6 @@ impl Engine {
         let sms = u64::from(self.spec.count);
         let per_sm = u64::from(occupancy.blocks_per_sm).min(shape.blocks.div_ceil(sms)) as u32;
         let slots = per_sm * self.spec.count;
-        self.heap.restart(at);
         self.starts.restart();
         self.deferred.clear();
         self.warps_per_block = shape.warps_per_block;
@@ -230,6 +229,7 @@ impl Engine {
                 }
             }));
         }
+        self.heap.restart(at, self.homes.len() as u32);
         self.warps.clear();
         self.warps.resize(self.homes.len(), Warp::default());
         self.schedulers = vec![Port::default(); (self.spec.count * self.spec.schedulers) as usize];

@@ -7,7 +7,7 @@ proptest! {
     fn order_is_time_then_warp(steps in prop::collection::vec((0u8..3, 0u64..50), 1..300)) {
         let origin = Picos(1_000_000);
         let mut heap = EventHeap::default();
-        heap.restart(origin);
+        heap.restart(origin, 300);
         let mut model: BTreeSet<(Picos, u32)> = BTreeSet::new();
         let mut next_warp = 0;
         let mut now = origin;

@@ -1,7 +1,16 @@
 use super::*;
 
+fn joined(reads: &[WarpRead]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut joined = Joined::new(|piece| pieces.push(piece));
+    reads.iter().for_each(|&read| joined.add(read));
+    joined.end();
+    pieces
+}
+
 fn shape(start: u64, bytes: u32) -> Vec<(u32, u16, u16, u16)> {
-    pieces(WarpRead { start, bytes })
+    joined(&[WarpRead { start, bytes }])
+        .iter()
         .map(|piece| (piece.page, piece.bytes, piece.requests, piece.sectors))
         .collect()
 }
@@ -25,11 +34,11 @@ fn a_read_across_pages_is_two_pieces() {
 
 #[test]
 fn neighboring_warps_share_a_piece_and_keep_their_requests() {
-    let mut step = Vec::new();
-    for warp in 0..4 {
-        let start = 4096 - 256 + 4 + warp * 128;
-        add_pieces(WarpRead { start, bytes: 128 }, &mut step);
-    }
+    let reads = (0..4).map(|warp| WarpRead {
+        start: 4096 - 256 + 4 + warp * 128,
+        bytes: 128,
+    });
+    let step = joined(&reads.collect::<Vec<_>>());
     let shape: Vec<_> = step
         .iter()
         .map(|piece| (piece.page, piece.bytes, piece.requests))

@@ -35,13 +35,21 @@ pub(crate) trait Waiter: Copy {
     fn warp(&self) -> u32;
 }
 
-/// A page that has to be served. They are in order of their pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A page that has to be served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) page: u32,
     pub(super) writes: bool,
     /// The instruction of the first access.
     pub(super) instruction: u32,
+}
+
+impl Fault {
+    /// Faults are served in order of their pages, then reads first, then by instruction.
+    pub(super) fn order(&self) -> (u64, u32) {
+        let page = u64::from(self.page) << 1 | u64::from(self.writes);
+        (page, self.instruction)
+    }
 }
 
 /// No entry.
@@ -285,7 +293,7 @@ impl<W: Waiter> FaultBuffer<W> {
         for &block in changed {
             self.take_ended(block, &is_there, &mut ended);
         }
-        ended.sort_unstable();
+        ended.sort_unstable_by_key(|&(number, _)| number);
         for (number, id) in ended.drain(..) {
             self.order[(number - self.first_number) as usize].id = NONE;
             let entry = &mut self.entries[id as usize];

@@ -386,7 +386,7 @@ impl FaultHandler {
         });
         let faults = &mut self.batch.faults;
         buffer.fetch(now, self.batch_entries, faults);
-        faults.sort_unstable();
+        faults.sort_unstable_by_key(Fault::order);
         self.batch.entries = faults.len() as u64;
         self.batch.next = 0;
         self.batch.reports = self.reports.len().min(self.batch_entries as usize);

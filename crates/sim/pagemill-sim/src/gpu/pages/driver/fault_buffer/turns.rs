@@ -7,8 +7,22 @@ pub(super) struct Turns {
     next: u32,
     /// Entries of each TLB so far. Reused.
     counts: Vec<u32>,
-    /// Place among those of its TLB, turn of its TLB, and number of each entry. Reused.
-    entries: Vec<(u32, u32, u32)>,
+    /// Rank and number of each entry. Reused.
+    entries: Vec<(Rank, u32)>,
+}
+
+/// Place among the entries of a TLB, and the turn of that TLB, in one number: no two entries have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank(u64);
+
+impl Rank {
+    fn new(place: u32, turn: u32) -> Self {
+        Self(u64::from(place) << 32 | u64::from(turn))
+    }
+
+    fn turn(self) -> u32 {
+        self.0 as u32
+    }
 }
 
 impl Turns {
@@ -32,18 +46,19 @@ impl Turns {
         for (number, utlb) in entries {
             let count = &mut self.counts[utlb as usize];
             let turn = (utlb + utlbs - self.next) % utlbs;
-            self.entries.push((*count, turn, number));
+            self.entries.push((Rank::new(*count, turn), number));
             *count += 1;
         }
         if self.entries.len() > limit {
-            self.entries.select_nth_unstable(limit);
+            self.entries
+                .select_nth_unstable_by_key(limit, |&(rank, _)| rank);
             self.entries.truncate(limit);
         }
-        self.entries.sort_unstable();
-        if let Some((_, turn, _)) = self.entries.last() {
-            self.next = (self.next + turn + 1) % utlbs;
+        self.entries.sort_unstable_by_key(|&(rank, _)| rank);
+        if let Some((rank, _)) = self.entries.last() {
+            self.next = (self.next + rank.turn() + 1) % utlbs;
         }
-        self.entries.iter().map(|(_, _, number)| *number)
+        self.entries.iter().map(|(_, number)| *number)
     }
 }
 
