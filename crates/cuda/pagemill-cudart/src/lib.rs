@@ -24,5 +24,5 @@ pub use runtime::{
     Span, Step, StreamId, Work,
 };
 pub use setting::{
-    DEFAULT_MACHINE, ENVIRONMENT, REPLACED_NOTE, STRIPPED_NOTE, Setting, SettingError,
+    DEFAULT_MACHINE, ENVIRONMENT, REPLACED_NOTE, STRIPPED_NOTE, Setting, SettingError, THREADS,
 };

@@ -1,6 +1,8 @@
 //! Which machine and which policy a program runs on: a scenario of kind "cuda".
 
+use std::ffi::OsString;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use crate::plan::Plan;
@@ -10,6 +12,10 @@ use pagemill_sim::{Detail, GpuMachine, Limits, TransferMode};
 
 /// The environment variable that names a folder: `scenario.toml` in it is read, results are written to it.
 pub const ENVIRONMENT: &str = "PAGEMILL_CUDA";
+
+/// The environment variable that says how many threads of the host run kernels without time; without it, as many as there
+/// are cores.
+pub const THREADS: &str = "PAGEMILL_THREADS";
 
 /// The file in the folder of [`ENVIRONMENT`] that says that a program has a runtime of its own and no symbols. It holds the path of
 /// the library that has it, if it is one.
@@ -50,6 +56,8 @@ pub struct Setting {
     pub plan: Option<Plan>,
     /// Where results go; `None` for nowhere.
     pub results: Option<PathBuf>,
+    /// Threads of the host for kernels without time.
+    pub threads: usize,
 }
 
 /// Why there is no setting.
@@ -120,6 +128,7 @@ impl Setting {
                 check: point.check,
                 plan: None,
                 results: None,
+                threads: threads(std::env::var_os(THREADS))?,
             }),
             _ => Err(SettingError(format!(
                 "{ENVIRONMENT} needs a scenario of kind \"cuda\" without a sweep; `pagemill cuda` writes one"
@@ -128,29 +137,19 @@ impl Setting {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_default_is_sound() {
-        let setting = Setting::from_text(DEFAULT_SCENARIO).expect("it is sound");
-        assert!(matches!(setting.mode, TransferMode::Migrate(_)));
-        assert!(DEFAULT_SCENARIO.contains(DEFAULT_MACHINE));
-    }
-
-    #[test]
-    fn what_is_wrong_is_told() {
-        let sweep = format!(
-            "{DEFAULT_SCENARIO}\n[sweep]\n\"transfer.mode\" = [\"whole-page\", \"ideal-overlap\"]\n"
-        );
-        for (text, part) in [(sweep.as_str(), "without a sweep"), ("kind = 3", "kind")] {
-            let error = Setting::from_text(text)
-                .expect_err("it is wrong")
-                .to_string();
-            assert!(error.contains(part), "{error}");
-        }
-        let missing = Path::new("/nonexistent/folder");
-        assert!(Setting::from_folder(missing).is_err());
-    }
+/// How many threads `given` says.
+fn threads(given: Option<OsString>) -> Result<usize, SettingError> {
+    let Some(given) = given else {
+        let cores = std::thread::available_parallelism();
+        return Ok(cores.map_or(1, NonZeroUsize::get));
+    };
+    let number = given.to_str().and_then(|text| text.parse::<usize>().ok());
+    number.filter(|&number| number > 0).ok_or_else(|| {
+        SettingError(format!(
+            "{THREADS} is {given:?}; use a number of threads, at least 1"
+        ))
+    })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! `pagemill cuda`: a scenario of kind "cuda" made of the command line.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -46,6 +47,11 @@ pub struct CudaArguments {
     /// Only execute the kernels, without simulated time: the fastest way to the program's results
     #[arg(long, conflicts_with = "oversubscribe")]
     pub functional: bool,
+
+    /// Threads that run the blocks of a kernel without simulated time, where they cannot see each other [default: the number of
+    /// cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
 
     /// Find bugs in kernels: out-of-bounds, freed and uninitialized memory, races, lanes that miss a barrier
     ///
@@ -97,7 +103,8 @@ pub fn cuda(arguments: &CudaArguments) -> Result<(), Failure> {
     };
     interrupt::programs_first();
     // Programs of a sweep share standard output, and often files: one after the other.
-    run_scenario(&scenario, 1, &results)
+    let threads = arguments.threads.map_or(0, NonZeroUsize::get);
+    run_scenario(&scenario, (1, threads), &results)
 }
 
 /// Says on standard error what the program finds in its environment.

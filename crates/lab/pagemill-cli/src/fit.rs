@@ -14,7 +14,7 @@ use pagemill_scenario::{FitPlan, Point, load};
 use crate::failure::Failure;
 use crate::output::{RunFormat, note, print_results};
 use crate::run::{Progress, interrupt};
-use crate::values::Jobs;
+use crate::values::Cores;
 
 /// The section [fit] of the scenario names the keys and their values; targets are its claims with a published value. The table has
 /// the settings that no other setting beats, nearest to all targets first. Results are the same for any number of jobs.
@@ -38,7 +38,7 @@ pub struct FitArguments {
     pub sets: Vec<String>,
 
     #[command(flatten)]
-    pub jobs: Jobs,
+    pub cores: Cores,
 
     /// What to write to standard output: json and csv have every setting, the table those of the front
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
@@ -67,12 +67,13 @@ pub fn fit(arguments: &FitArguments) -> Result<(), Failure> {
     let search = Search {
         options: RunOptions {
             stop: Some(Arc::clone(&stop)),
+            threads: arguments.cores.threads(usize::MAX),
             progress: Some(progress.of_points()),
             ..RunOptions::default()
         },
         progress,
         store,
-        jobs: arguments.jobs.count(),
+        jobs: arguments.cores.jobs(),
     };
     let fit = search.run(fit);
     search.progress.finish();

@@ -8,7 +8,7 @@ use pagemill_scenario::load;
 use crate::failure::Failure;
 use crate::output::{RunFormat, print_results};
 use crate::run::{Progress, Stdout, interrupt};
-use crate::values::Jobs;
+use crate::values::Cores;
 
 /// Every combination of policy and program runs once; each combination of the other swept keys is a program. The table has the geometric
 /// mean of each policy's time over that of the best one, with a 95 % interval from resampled programs.
@@ -31,7 +31,7 @@ pub struct RankArguments {
     pub sets: Vec<String>,
 
     #[command(flatten)]
-    pub jobs: Jobs,
+    pub cores: Cores,
 
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
@@ -48,12 +48,13 @@ pub fn rank(arguments: &RankArguments) -> Result<(), Failure> {
     let refused = |error: rank::RankError| Failure::Usage(error.to_string());
     rank::check(&scenario.points, &terms).map_err(refused)?;
     interrupt::install();
-    let jobs = arguments.jobs.count();
+    let jobs = arguments.cores.jobs();
     let progress = Progress::new(scenario.points.len());
     let options = RunOptions {
         events_max: 0,
         stdout: Stdout::Results,
         stop: None,
+        threads: arguments.cores.threads(scenario.points.len()),
         progress: Some(progress.of_points()),
     };
     let outcomes = run_points(&scenario.points, jobs, &options, |point| {

@@ -10,7 +10,7 @@ use pagemill_scenario::{Point, load};
 use crate::failure::Failure;
 use crate::output::{RunFormat, note, print_results};
 use crate::run::{Progress, show_output};
-use crate::values::Jobs;
+use crate::values::Cores;
 
 /// Points that the folder holds already are not run again. `pagemill.sweep` of Python uses the same folder, on any number of
 /// machines.
@@ -28,7 +28,7 @@ pub struct SweepArguments {
     pub sets: Vec<String>,
 
     #[command(flatten)]
-    pub jobs: Jobs,
+    pub cores: Cores,
 
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
@@ -67,7 +67,7 @@ pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
             arguments.out.display()
         ));
     }
-    run_points(&missing, arguments.jobs.count(), &store).map_err(|(index, message)| {
+    run_points(&missing, arguments.cores, &store).map_err(|(index, message)| {
         Failure::Run(format!(
             "{} of {}: {message}; what was done is kept in {}",
             missing[index],
@@ -85,14 +85,15 @@ pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
     }
 }
 
-/// Runs `points`, `jobs` at a time, and keeps each when it has ended.
-fn run_points(points: &[&Point], jobs: usize, store: &Store) -> Result<(), (usize, PointError)> {
+/// Runs `points` on `cores`, and keeps each when it has ended.
+fn run_points(points: &[&Point], cores: Cores, store: &Store) -> Result<(), (usize, PointError)> {
     let progress = Progress::new(points.len());
     let options = RunOptions {
+        threads: cores.threads(points.len()),
         progress: Some(progress.of_points()),
         ..RunOptions::default()
     };
-    let done = run_all(points, jobs, |point| {
+    let done = run_all(points, cores.jobs(), |point| {
         let _shown = progress.begin(point);
         let outcome = run_point(point, &options)?;
         let rows: Vec<_> = outcome.rows().cloned().collect();

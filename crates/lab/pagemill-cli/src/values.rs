@@ -68,17 +68,28 @@ pub fn size(text: &str) -> Result<u64, String> {
 
 // No doc comment: it would become that of the command.
 #[derive(Args, Clone, Copy, Debug)]
-pub struct Jobs {
+pub struct Cores {
     /// Points to run at the same time [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
+
+    /// Threads of one point, where kernels run without time [default: the cores that no other point uses]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
 }
 
-impl Jobs {
-    /// How many that are.
-    pub fn count(self) -> usize {
+impl Cores {
+    /// Points at the same time.
+    pub fn jobs(self) -> usize {
         self.jobs
             .map_or_else(pagemill_run::available_cores, NonZeroUsize::get)
+    }
+
+    /// Threads of each of `points` points.
+    pub fn threads(self, points: usize) -> usize {
+        let at_once = self.jobs().min(points).max(1);
+        let left = || (pagemill_run::available_cores() / at_once).max(1);
+        self.threads.map_or_else(left, NonZeroUsize::get)
     }
 }
 

@@ -31,11 +31,21 @@ fn number(row: &Value, name: &str) -> u64 {
 }
 
 #[test]
-fn results_are_the_same_bytes_for_any_number_of_jobs_and_every_time() {
+fn results_are_the_same_bytes_for_any_number_of_jobs_and_threads_and_every_time() {
     let json = |jobs| run(&["run", "smoke", "--format", "json", "--jobs", jobs]).result();
     let first = json("1");
     for jobs in ["1", "2", "5"] {
         assert_eq!(json(jobs), first, "--jobs {jobs}");
+    }
+    // Sampled runs execute launches without time.
+    let sampled = |threads| {
+        let detail = ["--set", "detail=sampled", "--threads", threads];
+        let run_smoke = ["run", "smoke", "--format", "json"];
+        run(&[&run_smoke[..], &detail].concat()).result()
+    };
+    let first = sampled("1");
+    for threads in ["2", "4"] {
+        assert_eq!(sampled(threads), first, "--threads {threads}");
     }
 }
 

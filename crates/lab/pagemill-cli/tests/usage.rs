@@ -69,6 +69,10 @@ Options:
       --jobs <N>
           Points to run at the same time [default: the number of cores]
 
+      --threads <N>
+          Threads of one point, where kernels run without time [default: the cores that no other
+          point uses]
+
       --format <FORMAT>
           What to write to standard output
           

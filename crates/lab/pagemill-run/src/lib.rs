@@ -101,6 +101,8 @@ pub struct RunOptions {
     pub stdout: Stdout,
     /// Ends the run when it is set: kinds `gpu`, `residency` and `coloring` soon, points of other kinds when they have ended.
     pub stop: Option<Arc<AtomicBool>>,
+    /// Threads that one point may use where kernels run without time; 0 is one. Results are the same for any number.
+    pub threads: usize,
     /// Gets the progress of a point, from kinds that measure it.
     pub progress: Option<PointProgress>,
 }

@@ -14,7 +14,7 @@ use crate::exec::step::{MemoryAccess, Step, StepEnd, StepTotals};
 use crate::exec::warp::{Warp, WarpState};
 use crate::launch::{Executor, Launch};
 use crate::memory::DeviceMemory;
-use crate::native::{Native, Routine, Windows};
+use crate::native::{Native, Purpose, Routine, Windows};
 use crate::pace::Pace;
 use crate::trap::{Fault, Trap, TrapKind};
 use crate::window;
@@ -276,7 +276,7 @@ impl Block {
         let code = &*launch.kernel.code;
         let stepped = mode.access.is_some();
         let costs = mode.costs.map_or(&[][..], |costs| &costs.prefix);
-        let routine = self.routine(launch, mode.costs);
+        let routine = self.routine(launch, (mode.costs, memory.part.is_some()));
         let at = number as usize;
         let warp = &mut self.warps[at];
         let left = launch.instruction_limit.saturating_sub(warp.executed);
@@ -337,22 +337,23 @@ impl Block {
     fn routine<'a>(
         &self,
         launch: &'a Launch,
-        costs: Option<&InstructionCosts>,
+        (costs, is_part): (Option<&InstructionCosts>, bool),
     ) -> Option<&'a Routine> {
         let code = &*launch.kernel.code;
-        match (launch.executor, costs) {
+        let purpose = match (launch.executor, costs) {
             (Executor::Interpreter, _) => None,
-            (Executor::Compiled, None) if self.check.is_some() => code.watched_routine().ok(),
-            (Executor::Compiled, None) => code.routine().ok(),
+            (Executor::Compiled, None) => {
+                Some(Purpose::without_time(self.check.is_some(), is_part))
+            }
             (Executor::Compiled, Some(costs)) => {
                 let is_whole = costs.prefix.len() == launch.kernel.instructions.len() + 1;
-                let is_compiled = code.timed_routine.get().is_some();
+                let is_compiled = code.is_compiled(Purpose::Timed);
                 let length = code.stepped.insts.len();
                 let pays = launch.is_chosen || self.pace.pays(length, is_compiled);
-                let is_timed = is_whole && pays && self.check.is_none();
-                is_timed.then(|| code.timed_routine().ok()).flatten()
+                (is_whole && pays && self.check.is_none()).then_some(Purpose::Timed)
             }
-        }
+        };
+        code.routine(purpose?).ok()
     }
 
     /// What follows when an advance of warp `number` has stopped.
@@ -369,8 +370,7 @@ impl Block {
         match stop {
             Stop::Memory => Ok((StepEnd::Memory, 0)),
             Stop::Wait(slots) => Ok((StepEnd::Wait { slots }, 0)),
-            Stop::Arrival { slots: 0, phase } => Ok((StepEnd::Phase(phase), 0)),
-            Stop::Arrival { slots, phase } => Ok((StepEnd::Copies { slots, phase }, 0)),
+            Stop::Arrival(slots) => Ok((StepEnd::of_arrival(slots, self.warps[at].arrival), 0)),
             Stop::Budget => {
                 self.pause(launch, number, memory)
                     .map_err(|fault| self.trap(launch, number, *fault))?;

@@ -6,6 +6,7 @@ use crate::device_runtime::calls::RuntimeFn;
 use crate::device_runtime::state::Launchable;
 use crate::exec::op::Inst;
 use crate::native::{Purpose, Routine, Unavailable};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 /// A kernel in executable form.
@@ -39,12 +40,10 @@ pub(crate) struct Code {
     pub zeroed: [Vec<u16>; 3],
     /// Memory instructions, each with its own allocation hint.
     pub sites: u32,
-    /// The functional stream as machine code, made at its first use.
-    pub routine: Arc<OnceLock<Result<Routine, Unavailable>>>,
-    /// The same for runs that look for mistakes.
-    pub watched_routine: Arc<OnceLock<Result<Routine, Unavailable>>>,
-    /// The stepped stream as machine code.
-    pub timed_routine: Arc<OnceLock<Result<Routine, Unavailable>>>,
+    /// Machine code for each [`Purpose`], made at its first use.
+    pub routines: [Arc<OnceLock<Result<Routine, Unavailable>>>; Purpose::COUNT],
+    /// Whether blocks that ran apart have met.
+    pub have_met: Arc<AtomicBool>,
 }
 
 impl Code {
@@ -57,22 +56,18 @@ impl Code {
         }
     }
 
-    /// The functional stream as machine code. The first call compiles it.
-    pub(crate) fn routine(&self) -> Result<&Routine, &Unavailable> {
-        let compile = || Routine::new(self, &self.functional, Purpose::Functional);
-        self.routine.get_or_init(compile).as_ref()
+    /// The machine code for `purpose`. The first call compiles it.
+    pub(crate) fn routine(&self, purpose: Purpose) -> Result<&Routine, &Unavailable> {
+        let stream = self.stream(purpose == Purpose::Timed);
+        let compile = || Routine::new(self, stream, purpose);
+        self.routines[purpose as usize]
+            .get_or_init(compile)
+            .as_ref()
     }
 
-    /// The same, with accesses and what orders them left to the interpreter.
-    pub(crate) fn watched_routine(&self) -> Result<&Routine, &Unavailable> {
-        let compile = || Routine::new(self, &self.functional, Purpose::Watched);
-        self.watched_routine.get_or_init(compile).as_ref()
-    }
-
-    /// The stepped stream as machine code. The first call compiles it.
-    pub(crate) fn timed_routine(&self) -> Result<&Routine, &Unavailable> {
-        let compile = || Routine::new(self, &self.stepped, Purpose::Timed);
-        self.timed_routine.get_or_init(compile).as_ref()
+    /// Whether there is an answer to that already.
+    pub(crate) fn is_compiled(&self, purpose: Purpose) -> bool {
+        self.routines[purpose as usize].get().is_some()
     }
 }
 

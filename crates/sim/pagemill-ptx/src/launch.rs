@@ -135,6 +135,8 @@ pub struct Launch {
     pub(crate) is_chosen: bool,
     /// The most blocks that are resident at once.
     pub(crate) resident_blocks: u64,
+    /// Threads of the host that may run its blocks.
+    pub(crate) workers: usize,
     /// Identifies a launch, so that a block knows when it must change shape.
     pub(crate) id: u64,
 }
@@ -202,6 +204,7 @@ impl Launch {
             executor: Executor::default(),
             is_chosen: false,
             resident_blocks: RESIDENT_BLOCKS,
+            workers: 1,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -222,6 +225,13 @@ impl Launch {
             resident_blocks: blocks.max(self.cluster_blocks().into()),
             ..self
         }
+    }
+
+    /// Lets up to `workers` threads of the host run its blocks without time, where those cannot see each other. Results are
+    /// the same for any number.
+    #[must_use]
+    pub fn with_workers(self, workers: usize) -> Self {
+        Self { workers, ..self }
     }
 
     /// Looks at warps in a row at which nothing is new until the launch is taken for endless: a few for each warp that may run.

@@ -39,7 +39,9 @@ pub use cost::InstructionCosts;
 pub use device_runtime::{DeviceFacts, DeviceLaunch, DeviceWork, QueuedWork, Rows};
 pub use error::PtxError;
 pub use exec::service::Output;
-pub use exec::step::{AccessSpace, BarrierPhase, MemoryAccess, Step, StepEnd, StepTotals};
+pub use exec::step::{
+    AccessSpace, BarrierPhase, LanePlaces, MemoryAccess, Step, StepEnd, StepTotals,
+};
 pub use functional::{FunctionalRun, FunctionalTotals, Patience, run_functional};
 pub use kernel::{ClusterNeeds, InstructionClass, InstructionInfo, Kernel, Param};
 pub use launch::{Executor, Launch, LaunchError};

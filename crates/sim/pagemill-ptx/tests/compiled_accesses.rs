@@ -1,8 +1,8 @@
 //! Loads and stores of every width at every pattern of addresses, guarded or not: machine code against the interpreter.
 
 use pagemill_ptx::{
-    Block, DeviceMemory, Executor, FunctionalTotals, InstructionCosts, Launch, MemoryAccess,
-    Module, Output, Step, StepEnd, Trap, run_functional,
+    Block, DeviceMemory, Executor, FunctionalTotals, InstructionCosts, LanePlaces, Launch,
+    MemoryAccess, Module, Output, Step, StepEnd, Trap, run_functional,
 };
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -203,10 +203,10 @@ fn run_stepped(
                 totals.thread_instructions += step.totals.thread_instructions;
                 let announced = (step.end == StepEnd::Memory).then(|| {
                     let lanes = (0..32).filter(|lane| step.access.mask >> lane & 1 != 0);
-                    let addresses: Vec<u64> =
-                        lanes.map(|lane| step.access.addresses[lane]).collect();
+                    let addresses: Vec<u64> = lanes.map(|lane| step.access.address(lane)).collect();
                     let addressless = MemoryAccess {
                         addresses: [0; 32],
+                        places: LanePlaces::Listed,
                         ..step.access
                     };
                     (addressless, addresses)

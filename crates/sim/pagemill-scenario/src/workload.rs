@@ -1,5 +1,7 @@
 //! `[workload]`: which program runs, and its parameters.
 
+use std::sync::Arc;
+
 use pagemill_workloads::{
     Parameter, ParameterError, Unit, Values, WORKLOADS, Workload, WorkloadInfo,
 };
@@ -16,7 +18,7 @@ pub struct WorkloadSpec {
     /// Every parameter and its value.
     pub values: Vec<(&'static Parameter, u64)>,
     /// The program.
-    pub program: Box<dyn Workload>,
+    pub program: Arc<dyn Workload>,
 }
 
 impl WorkloadSpec {

@@ -5,9 +5,11 @@
 //! counts launches alone.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::hint::black_box;
+use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -20,12 +22,17 @@ const PROGRAMS: [&str; 3] = ["vector-add", "bfs", "laplace3d"];
 const ELEMENTS: u32 = 1 << 22;
 
 fn host(timing: bool) -> Host {
+    host_of(timing, 1)
+}
+
+fn host_of(timing: bool, workers: usize) -> Host {
     let policy = pagemill_policy::migration::POLICIES
         .find("multi-range")
         .expect("it is registered");
     let spec = MigrationSpec::new(pagemill_types::PageSize::MIB_2, policy);
     let options = Options {
         timing,
+        workers,
         ..Options::default()
     };
     Host::new(&GpuMachine::gtx480(), TransferMode::Migrate(spec), options)
@@ -38,7 +45,10 @@ fn info(name: &str) -> &'static WorkloadInfo {
 
 /// Vectors on a GPU; each call of the closure launches once and returns the thread instructions of the launch.
 fn vector_add(timing: bool) -> impl FnMut() -> u64 {
-    let mut host = host(timing);
+    vector_add_of(host(timing))
+}
+
+fn vector_add_of(mut host: Host) -> impl FnMut() -> u64 {
     let module = host
         .gpu
         .load_module("vector-add.ptx", info("vector-add").ptx)
@@ -105,13 +115,15 @@ fn stop_cost(name: &'static str) {
 }
 
 thread_local! {
-    /// CPU time inside of launches, and where the one at hand began.
+    /// What time inside of launches is measured by.
+    static CLOCK: Cell<fn() -> Duration> = const { Cell::new(cpu_time) };
+    /// Time inside of launches, and where the one at hand began.
     static EXECUTION: Cell<(Duration, Duration)> = const { Cell::new((Duration::ZERO, Duration::ZERO)) };
 }
 
 fn observe(mark: ExecutionMark) {
     let (total, begin) = EXECUTION.get();
-    let now = cpu_time();
+    let now = CLOCK.get()();
     EXECUTION.set(match mark {
         ExecutionMark::Begin => (total, now),
         ExecutionMark::End => (total + (now - begin), begin),
@@ -138,17 +150,113 @@ fn execution_rate(name: &str, executor: Executor, timing: bool) -> f64 {
     (0..RUNS).map(run).fold(0.0, f64::max)
 }
 
+fn real_time() -> Duration {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed()
+}
+
+/// The figures `apart-..`: how many times faster launches without time are in real time where all cores run their blocks,
+/// over one; and the geometric mean. Of vectors there are as many again of 4 million elements.
+fn gains_of_cores() {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    CLOCK.set(real_time);
+    let names = WORKLOADS.iter().map(|info| info.name);
+    let mut gains = Vec::new();
+    for name in names.chain(["vector-add-again"]) {
+        let figure = format!("apart-{name}");
+        if is_asked_for(&figure, std::env::args().skip(1)) {
+            let gain = match name {
+                "vector-add-again" => gain_of(cores, launches_again),
+                _ => gain_of(cores, |workers| launches_of(name, workers)),
+            };
+            println!("pagemill-bench {figure} {gain:.3} x-of-{cores}-cores");
+            gains.push(gain);
+        }
+    }
+    CLOCK.set(cpu_time);
+    let mean = gains.iter().copied().map(f64::ln).sum::<f64>() / gains.len().max(1) as f64;
+    println!("apart, geometric mean: {:.2} times", mean.exp());
+}
+
+/// How many times faster `run` is with `cores` workers than with one: the fastest of some runs, in turn.
+fn gain_of(cores: usize, mut run: impl FnMut(usize) -> Duration) -> f64 {
+    const RUNS: usize = 5;
+    let mut fastest = [Duration::MAX; 2];
+    for _ in 0..RUNS {
+        for (fastest, workers) in fastest.iter_mut().zip([1, cores]) {
+            *fastest = run(workers).min(*fastest);
+        }
+    }
+    fastest[0].as_secs_f64() / fastest[1].as_secs_f64()
+}
+
+/// Real time of the launches of a program, which compiles its kernels.
+fn launches_of(name: &str, workers: usize) -> Duration {
+    let info = info(name);
+    let program = info
+        .build(&info.defaults())
+        .expect("the defaults are valid");
+    let mut host = host_of(false, workers);
+    host.gpu.observe_execution(observe);
+    EXECUTION.take();
+    program.run(&mut host).expect("its check passes");
+    EXECUTION.get().0
+}
+
+/// Real time of one more launch of a kernel.
+fn launches_again(workers: usize) -> Duration {
+    let mut launch = vector_add_of(host_of(false, workers));
+    launch();
+    let start = Instant::now();
+    launch();
+    start.elapsed()
+}
+
+/// What a loop written by hand does of `vector-add`, counted in the thread instructions of the kernel.
+fn by_hand() -> f64 {
+    const RUNS: usize = 5;
+    let mut host = host(false);
+    let info = info("vector-add");
+    let program = info
+        .build(&info.defaults())
+        .expect("the defaults are valid");
+    program.run(&mut host).expect("its check passes");
+    let instructions = host.finish().execution.thread_instructions;
+    let elements = program.footprint_bytes() / 12;
+    let [a, b] = [1.5f32, 2.5].map(|value| vec![value; elements as usize]);
+    let mut c = vec![0f32; elements as usize];
+    let run = |_| {
+        let start = cpu_time();
+        for ((c, a), b) in c.iter_mut().zip(black_box(&a)).zip(black_box(&b)) {
+            *c = a + b;
+        }
+        black_box(&mut c);
+        instructions as f64 / (cpu_time() - start).as_secs_f64()
+    };
+    (0..RUNS).map(run).fold(0.0, f64::max)
+}
+
 /// The figures `{mode}-..` of all programs with both executors, and how many times the compiled one is as fast: the
 /// geometric mean.
 fn executions(mode: &str, timing: bool) {
     const UNIT: &str = "thread-instructions/cpu-s";
     let mut ratios = Vec::new();
+    if !timing && is_asked_for("execution-vector-add-by-hand", std::env::args().skip(1)) {
+        report("vector-add-by-hand", by_hand(), UNIT);
+    }
     for name in WORKLOADS.iter().map(|info| info.name) {
         let figure = |executor, label| {
             let figure = format!("{mode}-{name}-{label}");
             is_asked_for(&figure, std::env::args().skip(1)).then(|| {
                 let rate = execution_rate(name, executor, timing);
-                report(&figure, rate, UNIT);
+                let beside = match (label, name) {
+                    ("compiled", "vector-add") if !timing => {
+                        " beside vector-add-by-hand".to_owned()
+                    }
+                    ("compiled", _) => format!(" beside {mode}-{name}-interpreted"),
+                    _ => String::new(),
+                };
+                println!("pagemill-bench {figure} {rate:.0} {UNIT}{beside}");
                 rate
             })
         };
@@ -169,10 +277,14 @@ fn main() {
     if let Some((mode, timing)) = modes.into_iter().find(|(mode, _)| asked(mode)) {
         return executions(mode, timing);
     }
+    if asked("apart") {
+        return gains_of_cores();
+    }
     divan::main();
     modes
         .into_iter()
         .for_each(|(mode, timing)| executions(mode, timing));
+    gains_of_cores();
     PROGRAMS.into_iter().for_each(stop_cost);
     for name in PROGRAMS {
         for (mode, timing) in [("functional", false), ("timed", true)] {

@@ -1,5 +1,6 @@
 use pagemill_sim::{GpuError, Host};
 use pagemill_types::named;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::{Parameter, ParameterError, Values};
 
@@ -82,11 +83,21 @@ impl WorkloadInfo {
         Values::defaults(self.name, self.parameters)
     }
 
-    /// The program with these parameters.
+    /// The program with these parameters: the same while one with equal ones is in use, so that what all its runs need is
+    /// computed once.
     ///
     /// # Errors
     /// Values that are each allowed but not together, as a grid of more points than the kernel can index.
-    pub fn build(&self, values: &Values) -> Result<Box<dyn Workload>, ParameterError> {
-        (self.build)(values)
+    pub fn build(&self, values: &Values) -> Result<Arc<dyn Workload>, ParameterError> {
+        static IN_USE: Mutex<Vec<(Values, Weak<dyn Workload>)>> = Mutex::new(Vec::new());
+        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+        in_use.retain(|(_, program)| program.strong_count() > 0);
+        let found = in_use.iter().find(|(held, _)| held == values);
+        if let Some(program) = found.and_then(|(_, program)| program.upgrade()) {
+            return Ok(program);
+        }
+        let program: Arc<dyn Workload> = (self.build)(values)?.into();
+        in_use.push((values.clone(), Arc::downgrade(&program)));
+        Ok(program)
     }
 }

@@ -180,7 +180,7 @@ const SIZES: &[(&str, &[(&str, u64)])] = &[
     ),
 ];
 
-fn run(info: &'static WorkloadInfo, settings: &[(&str, u64)]) -> Checked {
+fn run(info: &'static WorkloadInfo, settings: &[(&str, u64)], workers: usize) -> Checked {
     let mut values = info.defaults();
     for &(parameter, value) in settings {
         values
@@ -192,6 +192,7 @@ fn run(info: &'static WorkloadInfo, settings: &[(&str, u64)]) -> Checked {
         .unwrap_or_else(|error| panic!("{error}"));
     let options = Options {
         timing: false,
+        workers,
         ..Options::default()
     };
     let mut host = Host::new(&GpuMachine::gtx480(), TransferMode::IdealOverlap, options)
@@ -211,7 +212,9 @@ fn run(info: &'static WorkloadInfo, settings: &[(&str, u64)]) -> Checked {
 #[test]
 fn every_program_computes_what_its_reference_says() {
     for &(name, settings) in SIZES {
-        let checked = run(WORKLOADS.find(name).expect("registered"), settings);
+        let info = WORKLOADS.find(name).expect("registered");
+        let checked = run(info, settings, 1);
+        assert_eq!(run(info, settings, 3), checked, "{name} {settings:?}");
         assert!(
             checked.values > 0 && checked.largest_error <= checked.tolerance,
             "{name} {settings:?}: {checked:?}"
@@ -271,6 +274,6 @@ fn no_program_is_left_out() {
 fn reading_results_back_changes_no_result() {
     for &(name, settings) in SIZES {
         let settings = [settings, &[("read_results", 1)]].concat();
-        run(WORKLOADS.find(name).expect("registered"), &settings);
+        run(WORKLOADS.find(name).expect("registered"), &settings, 1);
     }
 }

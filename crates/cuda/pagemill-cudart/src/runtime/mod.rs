@@ -110,6 +110,7 @@ impl Runtime {
             detail: setting.detail,
             timeline: setting.limits.timeline_events > 0,
             limits: setting.limits,
+            workers: setting.threads,
         };
         let mut gpu = Gpu::new(&setting.machine, setting.mode.clone(), options)
             .map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))?;

@@ -20,9 +20,9 @@ use pagemill_scenario::{Point, Scenario, load};
 
 use crate::failure::Failure;
 use crate::output::{RunFormat, print_results};
-use crate::values::Jobs;
+use crate::values::Cores;
 
-/// Every point of the sweep runs on its own; results are the same for any number of jobs.
+/// Every point of the sweep runs on its own; results are the same for any number of jobs and threads.
 #[derive(Args, Debug)]
 pub struct RunArguments {
     /// A scenario file, or the name of a built-in scenario
@@ -35,7 +35,7 @@ pub struct RunArguments {
     pub sets: Vec<String>,
 
     #[command(flatten)]
-    pub jobs: Jobs,
+    pub cores: Cores,
 
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
@@ -61,17 +61,24 @@ pub struct Results<'a> {
 /// Runs a scenario: all points, or an error and no results.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let scenario = load(&arguments.scenario, &arguments.sets)?;
-    let jobs = arguments.jobs.count();
     let results = Results {
         format: arguments.format,
         stdout: Stdout::Results,
         out: arguments.out.as_deref(),
     };
-    run_scenario(&scenario, jobs, &results)
+    let (jobs, threads) = (
+        arguments.cores.jobs(),
+        arguments.cores.threads(scenario.points.len()),
+    );
+    run_scenario(&scenario, (jobs, threads), &results)
 }
 
-/// Runs all points, `jobs` at a time, or gives an error and no results.
-pub fn run_scenario(scenario: &Scenario, jobs: usize, to: &Results<'_>) -> Result<(), Failure> {
+/// Runs all points, `jobs` at a time on `threads` threads each, or gives an error and no results.
+pub fn run_scenario(
+    scenario: &Scenario,
+    (jobs, threads): (usize, usize),
+    to: &Results<'_>,
+) -> Result<(), Failure> {
     interrupt::install();
     if let Some(out) = to.out {
         OutputDir::check(out).map_err(Failure::BadOutput)?;
@@ -85,6 +92,7 @@ pub fn run_scenario(scenario: &Scenario, jobs: usize, to: &Results<'_>) -> Resul
         events_max,
         stdout: to.stdout,
         stop: None,
+        threads,
         progress: Some(progress.of_points()),
     };
     let outcomes = run_points(&scenario.points, jobs, &options, |point| {

@@ -159,7 +159,32 @@ impl Stores<'_> {
         if inst.kind != AccessKind::Load && self.memory.is_read_only(at) {
             return Err(read_only_fault(addresses, mask));
         }
+        if self.memory.part.is_some() {
+            self.claim(inst, mask, (at, pattern), &offsets)?;
+        }
         self.transfer(frame, inst, mask, (at, pattern), &offsets);
+        Ok(())
+    }
+
+    /// Asks whether a block that runs apart may make this access, and marks what it stores.
+    #[inline(never)]
+    fn claim(
+        &mut self,
+        inst: &MemoryInst,
+        mask: u32,
+        place: (usize, Pattern),
+        offsets: &Line<u64>,
+    ) -> Result<(), Box<Fault>> {
+        let (memory, is_load) = (&mut *self.memory, inst.kind == AccessKind::Load);
+        let Some(part) = &mut memory.part else {
+            return Ok(());
+        };
+        if !part.claim(place.0, is_load, &mut memory.allocations[place.0]) {
+            return Err(have_met());
+        }
+        if !is_load {
+            part.mark(place, mask, inst.lane_bytes(), offsets);
+        }
         Ok(())
     }
 
@@ -218,13 +243,12 @@ impl Stores<'_> {
         inst: &MemoryInst,
         mask: u32,
         addresses: &Line<u64>,
+        offsets: &mut Line<u64>,
     ) -> Result<Due, Box<Fault>> {
-        let mut offsets = Line::splat(0);
-        match self.whole_warp(inst, mask, addresses, &mut offsets) {
+        match self.whole_warp(inst, mask, addresses, offsets) {
             Some((at, _)) if inst.kind != AccessKind::Load && self.memory.is_read_only(at) => {
                 Err(read_only_fault(addresses, mask))
             }
-            Some((_, Pattern::Scattered)) => Ok(Due::Unknown),
             Some((at, pattern)) => {
                 let generation = self.memory.generation();
                 Ok(Due::Whole {
@@ -312,6 +336,10 @@ impl Stores<'_> {
         mask: u32,
         addresses: &Line<u64>,
     ) -> Result<(), Box<Fault>> {
+        if self.memory.part.is_some() {
+            // They lie in several allocations, or beyond one.
+            return Err(have_met());
+        }
         let bytes = inst.lane_bytes() as usize;
         let mut places = [None; LANES];
         for lane in lanes_of(mask) {
@@ -426,6 +454,13 @@ impl Stores<'_> {
         }
         Ok(())
     }
+}
+
+/// Ends a part of a launch, which begins anew, so that it is not shown.
+#[cold]
+fn have_met() -> Box<Fault> {
+    let reason = "blocks that run apart meet";
+    Fault::of_warp(TrapKind::Misuse { reason })
 }
 
 #[cold]

@@ -3,7 +3,7 @@
 use super::access::{Stores, Target, lane_addresses, resolve};
 use super::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use super::pattern::Pattern;
-use super::step::{AccessSpace, MemoryAccess};
+use super::step::{AccessSpace, LanePlaces, MemoryAccess};
 use crate::ast::Space;
 use crate::code::{AccessKind, MemoryInst};
 use crate::trap::Fault;
@@ -15,7 +15,8 @@ pub(crate) enum Due {
     /// Nothing that lasts.
     #[default]
     Unknown,
-    /// All lanes fall into allocation `at` by `pattern`, as long as nothing is allocated or freed.
+    /// All lanes fall into allocation `at` by `pattern`, as long as nothing is allocated or freed. Where they are scattered,
+    /// their offsets are kept beside this.
     Whole {
         at: u32,
         pattern: Pattern,
@@ -24,7 +25,8 @@ pub(crate) enum Due {
 }
 
 impl Stores<'_> {
-    /// Describes and checks the access if it is one that the timing model decides about.
+    /// Describes and checks the access if it is one that the timing model decides about. Fills `offsets` for lanes that are
+    /// scattered in one allocation.
     #[inline(always)]
     pub(crate) fn announce(
         &mut self,
@@ -32,6 +34,7 @@ impl Stores<'_> {
         inst: &MemoryInst,
         mask: u32,
         access: &mut MemoryAccess,
+        offsets: &mut Line<u64>,
     ) -> Result<Option<Due>, Box<Fault>> {
         if inst.untimed || matches!(inst.space, Space::Shared | Space::Const | Space::Param) {
             return Ok(None);
@@ -49,14 +52,44 @@ impl Stores<'_> {
                 if Window::of(first) == Window::Constant {
                     return Ok(None);
                 }
-                self.check_global(inst, mask, &addresses)?
+                self.check_global(inst, mask, &addresses, offsets)?
+            }
+            Target::Local if let Some(at) = self.local_place(inst, mask, &addresses) => {
+                // The words of all lanes lie one behind the other.
+                let line = (at / 4).wrapping_mul(4 * LANES as u64);
+                access.space = AccessSpace::Local;
+                access.places = LanePlaces::Row {
+                    first: self.local_base.wrapping_add(line),
+                };
+                return Ok(Some(Due::Unknown));
             }
             target => match self.announce_window(inst, access, &mut addresses, target)? {
                 true => Due::Unknown,
                 false => return Ok(None),
             },
         };
-        access.addresses = addresses.0;
+        access.places = match due {
+            Due::Whole {
+                pattern: Pattern::Block { .. },
+                ..
+            } => {
+                let lane = mask.trailing_zeros() as usize & (LANES - 1);
+                let before = lane as u64 * u64::from(access.lane_bytes);
+                LanePlaces::Row {
+                    first: addresses[lane].wrapping_sub(before),
+                }
+            }
+            Due::Whole {
+                pattern: Pattern::Broadcast { .. },
+                ..
+            } => LanePlaces::Together {
+                at: addresses[mask.trailing_zeros() as usize & (LANES - 1)],
+            },
+            _ => {
+                access.addresses = addresses.0;
+                LanePlaces::Listed
+            }
+        };
         Ok(Some(due))
     }
 
@@ -89,7 +122,8 @@ impl Stores<'_> {
                 if access.mask == 0 {
                     return Ok(false);
                 }
-                self.check_global(inst, access.mask, addresses)?;
+                let mut offsets = Line::splat(0);
+                self.check_global(inst, access.mask, addresses, &mut offsets)?;
             }
         }
         Ok(true)
@@ -102,7 +136,7 @@ impl Stores<'_> {
         frame: &mut Frame<'_>,
         inst: &MemoryInst,
         mask: u32,
-        due: Due,
+        (due, offsets): (Due, &Line<u64>),
     ) -> Result<(), Box<Fault>> {
         match (due, inst.kind) {
             (
@@ -113,7 +147,7 @@ impl Stores<'_> {
                 },
                 AccessKind::Load | AccessKind::Store,
             ) if generation == self.memory.generation() => {
-                self.transfer(frame, inst, mask, (at as usize, pattern), &Line::splat(0));
+                self.transfer(frame, inst, mask, (at as usize, pattern), offsets);
                 Ok(())
             }
             _ => self.perform(frame, inst, mask),

@@ -1,15 +1,30 @@
 //! Local memory: interleaved, so that word `w` of all lanes is one line.
 
 use super::access::{Stores, window_fault};
-use super::line::{Frame, LANES, Line, lanes_of};
+use super::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use super::pattern;
 use super::transfer::{load_lane, store_lane};
 use crate::code::{AccessKind, MemoryInst, SINK};
 use crate::trap::Fault;
 
 impl Stores<'_> {
+    /// Where all lanes of `mask` mean, if that is one place of whole words inside of local memory.
+    #[inline(always)]
+    pub(super) fn local_place(
+        &self,
+        inst: &MemoryInst,
+        mask: u32,
+        addresses: &Line<u64>,
+    ) -> Option<u64> {
+        let at = addresses[mask.trailing_zeros() as usize & (LANES - 1)];
+        let bytes = u64::from(inst.lane_bytes());
+        let room = (4 * self.local.len() as u64).checked_sub(bytes)?;
+        let is_one = pattern::differs(addresses, mask, at, 0) == 0;
+        (is_one && bytes >= 4 && at <= room && at & (bytes - 1) == 0).then_some(at)
+    }
+
     /// Local memory is interleaved: word `w` of all lanes is one line.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn in_local(
         &mut self,
         frame: &mut Frame<'_>,
@@ -17,16 +32,25 @@ impl Stores<'_> {
         mask: u32,
         addresses: &Line<u64>,
     ) -> Result<(), Box<Fault>> {
-        self.check_local(inst, mask, addresses)?;
-        if inst.element_bytes == 4 && !inst.wide && is_uniform(addresses, mask) {
-            self.uniform_local(
-                frame,
-                inst,
-                mask,
-                addresses[mask.trailing_zeros() as usize & (LANES - 1)],
-            );
+        if inst.element_bytes == 4
+            && !inst.wide
+            && let Some(at) = self.local_place(inst, mask, addresses)
+        {
+            self.uniform_local(frame, inst, mask, at);
             return Ok(());
         }
+        self.lanes_in_local(frame, inst, mask, addresses)
+    }
+
+    #[inline(never)]
+    fn lanes_in_local(
+        &mut self,
+        frame: &mut Frame<'_>,
+        inst: &MemoryInst,
+        mask: u32,
+        addresses: &Line<u64>,
+    ) -> Result<(), Box<Fault>> {
+        self.check_local(inst, mask, addresses)?;
         let bytes = inst.lane_bytes() as usize;
         let mut buffer = [0; 64];
         for lane in lanes_of(mask) {
@@ -46,6 +70,7 @@ impl Stores<'_> {
         Ok(())
     }
 
+    #[inline(always)]
     fn uniform_local(&mut self, frame: &mut Frame<'_>, inst: &MemoryInst, mask: u32, address: u64) {
         let first = (address / 4) as usize;
         for (word, &register) in inst.registers[..usize::from(inst.count)].iter().enumerate() {
@@ -55,8 +80,9 @@ impl Stores<'_> {
                 AccessKind::Load => frame.set_narrow(register, mask, *line),
                 _ => {
                     let source = frame.narrow(register);
-                    for lane in lanes_of(mask) {
-                        line[lane] = source[lane];
+                    for lane in 0..LANES {
+                        let is_active = mask & LANE_BITS[lane] != 0;
+                        line[lane] = if is_active { source[lane] } else { line[lane] };
                     }
                 }
             }
@@ -90,9 +116,4 @@ impl Stores<'_> {
             line.0[lane] = u32::from_le_bytes(bytes);
         }
     }
-}
-
-fn is_uniform(addresses: &Line<u64>, mask: u32) -> bool {
-    let first = addresses[mask.trailing_zeros() as usize & (LANES - 1)];
-    lanes_of(mask).all(|lane| addresses[lane] == first)
 }

@@ -58,7 +58,7 @@ pub(crate) fn find(
 
 /// Zero if every active lane `i` is at `origin + i * stride`.
 #[inline(always)]
-fn differs(addresses: &Line<u64>, mask: u32, origin: u64, stride: u64) -> u64 {
+pub(super) fn differs(addresses: &Line<u64>, mask: u32, origin: u64, stride: u64) -> u64 {
     let mut apart = Line::splat(0);
     for lane in 0..LANES {
         let active = if mask & LANE_BITS[lane] != 0 {

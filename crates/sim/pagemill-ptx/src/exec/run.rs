@@ -10,7 +10,7 @@ use super::op::{Inst, Op, lane_operation};
 use super::path::Path;
 use super::pattern::Pattern;
 use super::service::{self, Output};
-use super::step::{BarrierPhase, MemoryAccess, StepTotals};
+use super::step::{MemoryAccess, StepTotals};
 use super::warp::{Warp, WarpState};
 use super::warp_wide::Exchanged;
 use super::{call, matrix, scalar, warp_wide};
@@ -35,12 +35,9 @@ pub(crate) enum Stop {
     Budget,
     /// The lanes of a split warp have come to a meeting point, and let others take their turn.
     Yield,
-    /// Copies count at a barrier object as soon as the loads of these slots are there; or, without slots, a lane has seen that
-    /// the phase is over.
-    Arrival {
-        slots: u64,
-        phase: BarrierPhase,
-    },
+    /// Copies count at a barrier object when the loads of these slots are there, or without slots, a lane has seen that the
+    /// phase is over: the warp's `arrival`.
+    Arrival(u64),
     /// The lanes of `mask` stand before entry `index` of the warp-operation table, which names lanes that are elsewhere.
     Meet {
         index: u32,
@@ -96,7 +93,7 @@ pub(super) fn run_loop(
         output: machine.output,
         access: machine.access,
         stepped: machine.stepped,
-        native: machine.native.take(),
+        native: machine.native.as_mut(),
     };
     let resumed = match resuming {
         true => engine.resume(&mut frame),
@@ -146,7 +143,7 @@ struct Engine<'a, 'm> {
     /// Instructions in the totals before this advance.
     already: u64,
     stepped: bool,
-    native: Option<Native<'a>>,
+    native: Option<&'a mut Native<'m>>,
 }
 
 impl Engine<'_, '_> {
@@ -166,7 +163,7 @@ impl Engine<'_, '_> {
         } else {
             let memory = &self.code.memory[inst.aux as usize];
             self.stores
-                .perform_due(frame, memory, mask, self.warp.due)?;
+                .perform_due(frame, memory, mask, (self.warp.due, &self.warp.offsets))?;
         }
         self.note_access(inst.op);
         self.pc += 1;
@@ -571,12 +568,13 @@ impl Engine<'_, '_> {
         }
         let lane = mask.trailing_zeros() as usize & (LANES - 1);
         let phase = self.stores.barrier_phase(frame, arrival, lane)?;
+        self.warp.arrival = phase;
         // They stay pending: the same copy may count in several blocks.
         self.pc += 1;
         self.meter.close(self.pc, self.warp.path.mask);
         Ok(Flow::Stop(match arrival.phase {
             None if mask.count_ones() > 1 => Stop::Wait(slots),
-            _ => Stop::Arrival { slots, phase },
+            _ => Stop::Arrival(slots),
         }))
     }
 
@@ -588,8 +586,9 @@ impl Engine<'_, '_> {
         mask: u32,
     ) -> Result<Flow, Box<Fault>> {
         let memory = &self.code.memory[inst.aux as usize];
+        let (stores, offsets) = (&mut *self.stores, &mut self.warp.offsets);
         if self.stepped
-            && let Some(due) = self.stores.announce(frame, memory, mask, self.access)?
+            && let Some(due) = stores.announce(frame, memory, mask, self.access, offsets)?
         {
             // Machine code describes the next one by itself, if it lies in the same allocation.
             if matches!(due, Due::Whole { .. }) {
@@ -642,9 +641,10 @@ impl Engine<'_, '_> {
         mask: u32,
     ) -> Result<Flow, Box<Fault>> {
         let memory = &self.code.memory[inst.aux as usize];
-        let announced = self.stores.announce(frame, memory, mask, self.access)?;
+        let (stores, offsets) = (&mut *self.stores, &mut self.warp.offsets);
+        let announced = stores.announce(frame, memory, mask, self.access, offsets)?;
         let is_new = announced.is_some() && self.note_touches();
-        let first = self.access.addresses[self.access.mask.trailing_zeros() as usize % LANES];
+        let first = self.access.first_address();
         self.stores.perform(frame, memory, mask)?;
         self.note_access(inst.op);
         // Where much is new, what is known around it changes too often to be worth a look.

@@ -87,6 +87,11 @@ impl Output {
         }
     }
 
+    /// Whether nothing was printed or remarked.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.dropped == 0 && self.strays.is_empty() && self.notes.is_empty()
+    }
+
     #[inline(always)]
     pub(crate) fn has_strays(&self) -> bool {
         !self.strays.is_empty()

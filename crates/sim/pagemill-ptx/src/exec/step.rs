@@ -46,6 +46,16 @@ pub enum StepEnd {
     Budget,
 }
 
+impl StepEnd {
+    /// After an arrival: copies of `slots` count in `phase`, or without any, a lane has seen that it is over.
+    pub(crate) fn of_arrival(slots: u64, phase: BarrierPhase) -> Self {
+        match slots {
+            0 => Self::Phase(phase),
+            _ => Self::Copies { slots, phase },
+        }
+    }
+}
+
 /// A phase of a barrier object in shared memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BarrierPhase {
@@ -96,6 +106,24 @@ pub enum AccessSpace {
     Local,
 }
 
+/// How the addresses of a [`MemoryAccess`] are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LanePlaces {
+    /// One by one, in [`MemoryAccess::addresses`].
+    #[default]
+    Listed,
+    /// Lane `i` is `i` times [`MemoryAccess::lane_bytes`] behind `first`.
+    Row {
+        /// The address of lane 0, whether or not that takes part.
+        first: u64,
+    },
+    /// All lanes are at one address.
+    Together {
+        /// Which one.
+        at: u64,
+    },
+}
+
 /// The lane addresses of one memory instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryAccess {
@@ -107,7 +135,9 @@ pub struct MemoryAccess {
     pub lane_bytes: u32,
     /// Lanes that take part.
     pub mask: u32,
-    /// Byte address per lane; meaningless outside `mask`.
+    /// How [`MemoryAccess::address`] finds addresses.
+    pub places: LanePlaces,
+    /// Byte address per lane where they are listed; meaningless outside `mask`.
     pub addresses: [u64; LANES],
     /// Scoreboard slot that the result arrives under; `None` without a result.
     pub slot: Option<u8>,
@@ -117,6 +147,25 @@ pub struct MemoryAccess {
     pub instruction: u32,
 }
 
+impl MemoryAccess {
+    /// That of the first lane that takes part.
+    pub(crate) fn first_address(&self) -> u64 {
+        self.address(self.mask.trailing_zeros() as usize % LANES)
+    }
+
+    /// Byte address of a lane; means nothing for one outside `mask`.
+    #[inline]
+    pub fn address(&self, lane: usize) -> u64 {
+        match self.places {
+            LanePlaces::Listed => self.addresses[lane],
+            LanePlaces::Row { first } => {
+                first.wrapping_add(lane as u64 * u64::from(self.lane_bytes))
+            }
+            LanePlaces::Together { at } => at,
+        }
+    }
+}
+
 impl Default for MemoryAccess {
     fn default() -> Self {
         Self {
@@ -124,6 +173,7 @@ impl Default for MemoryAccess {
             space: AccessSpace::Global,
             lane_bytes: 0,
             mask: 0,
+            places: LanePlaces::Listed,
             addresses: [0; LANES],
             slot: None,
             cache_hint: CacheHint::Default,

@@ -1,7 +1,9 @@
 //! The state of one warp.
 
 use super::announce::Due;
+use super::line::Line;
 use super::path::{Fragment, NEVER, Path};
+use super::step::BarrierPhase;
 use super::watch::Watch;
 use crate::code::BarrierReduction;
 use std::collections::VecDeque;
@@ -57,6 +59,10 @@ pub(crate) struct Warp {
     pub alive: u32,
     /// What is known of the access that is due.
     pub due: Due,
+    /// The phase that the last arrival was about.
+    pub arrival: BarrierPhase,
+    /// Of lanes that it scatters: their offsets in its allocation.
+    pub offsets: Line<u64>,
     /// Scoreboard slots of loads that were not waited for yet.
     pub pending: u64,
     /// PTX instructions since the block started.
@@ -89,6 +95,8 @@ impl Warp {
             parked: VecDeque::new(),
             alive: 0,
             due: Due::Unknown,
+            arrival: BarrierPhase::default(),
+            offsets: Line::splat(0),
             pending: 0,
             executed: 0,
             skipped_cycles: 0,

@@ -1,6 +1,7 @@
 //! One allocation of device memory, and where its bytes are.
 
 use crate::check::Shadow;
+use std::sync::Arc;
 
 /// Which allocation of a [`DeviceMemory`](super::DeviceMemory). Never re-used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,6 +26,16 @@ pub(super) enum Backing {
     Owned(Box<[u8]>),
     /// In memory that its lender shares with others.
     Lent(&'static mut [u8]),
+    /// In the allocation at a place of the list that the parts of a launch found. Nothing is stored there.
+    Shared(Arc<Vec<Allocation>>, usize),
+}
+
+/// `bytes` zero bytes whose pages are touched only when used, or `None` when the host has no room.
+pub(super) fn zeroed(bytes: u64) -> Option<Box<[u8]>> {
+    let len = usize::try_from(bytes).ok()?;
+    // The zeroing allocation below cannot fail gracefully, so the room is tried out first; that touches nothing.
+    Vec::<u8>::new().try_reserve_exact(len).ok()?;
+    Some(vec![0; len].into_boxed_slice())
 }
 
 impl Backing {
@@ -33,14 +44,17 @@ impl Backing {
         match self {
             Self::Owned(bytes) => bytes,
             Self::Lent(bytes) => bytes,
+            Self::Shared(found, at) => found[*at].data.get(),
         }
     }
 
+    /// None of those that are shared.
     #[inline(always)]
     pub(super) fn get_mut(&mut self) -> &mut [u8] {
         match self {
             Self::Owned(bytes) => bytes,
             Self::Lent(bytes) => bytes,
+            Self::Shared(..) => &mut [],
         }
     }
 }
@@ -53,6 +67,24 @@ impl Clone for Backing {
 }
 
 impl Allocation {
+    /// The bytes of allocation `at` of `found`, without its name.
+    pub(crate) fn shared(found: &Arc<Vec<Self>>, at: usize) -> Self {
+        let Self {
+            id,
+            address,
+            read_only,
+            ..
+        } = found[at];
+        Self {
+            id,
+            name: String::new(),
+            address,
+            read_only,
+            data: Backing::Shared(Arc::clone(found), at),
+            shadow: Shadow::default(),
+        }
+    }
+
     /// Its identity.
     pub fn id(&self) -> AllocationId {
         self.id

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod error;
+mod part;
 mod touches;
 
 use std::collections::BTreeMap;
@@ -17,9 +18,10 @@ use crate::texture::Texture;
 
 pub use allocation::{Allocation, AllocationId};
 pub use error::{MemoryError, NearAllocation, Nearest};
+pub(crate) use part::{Part, Spare, Stored, Uses, WORD_BYTES, put_in_place};
 pub use touches::{TOUCH_BYTES, Touch};
 
-use allocation::Backing;
+use allocation::{Backing, zeroed};
 use touches::Touches;
 
 /// Loads beyond an allocation: which succeed, and how many did.
@@ -95,20 +97,15 @@ pub struct DeviceMemory {
     touches: Option<Box<Touches>>,
     /// Shared memory of blocks that others reach.
     pub(crate) clusters: Clusters,
+    /// Present in the memory of a part of a launch.
+    pub(crate) part: Option<Box<Part>>,
+    pub(crate) spare: Spare,
 }
 
 impl Default for DeviceMemory {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// `bytes` zero bytes whose pages are touched only when used, or `None` when the host has no room.
-fn zeroed(bytes: u64) -> Option<Box<[u8]>> {
-    let len = usize::try_from(bytes).ok()?;
-    // The zeroing allocation below cannot fail gracefully, so the room is tried out first; that touches nothing.
-    Vec::<u8>::new().try_reserve_exact(len).ok()?;
-    Some(vec![0; len].into_boxed_slice())
 }
 
 impl DeviceMemory {
@@ -131,6 +128,8 @@ impl DeviceMemory {
             beyond: Beyond::default(),
             touches: None,
             clusters: Clusters::default(),
+            part: None,
+            spare: Spare::default(),
         }
     }
 

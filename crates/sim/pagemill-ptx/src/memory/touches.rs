@@ -64,7 +64,7 @@ impl Touches {
         }
         let before = self.touched.len();
         for lane in lanes_of(access.mask) {
-            let segment = access.addresses[lane] >> SHIFT;
+            let segment = access.address(lane) >> SHIFT;
             let Some(index) = self.index(segment).filter(|&index| !self.is_known(index)) else {
                 continue;
             };

@@ -28,6 +28,8 @@ pub(super) struct Access {
     pub(super) element_bytes: u8,
     is_signed: bool,
     pub(super) is_load: bool,
+    /// Whether what it stores is marked.
+    is_marked: bool,
     /// Whether what was loaded is then extended to 64 bits.
     widens: bool,
     /// Addresses before the offset is added: four registers of 64 bits or two of 32 bits a lane.
@@ -60,12 +62,12 @@ impl Access {
         self.element_bytes * self.data.len() as u8
     }
 
-    fn window(&self, field: i32) -> Mem {
+    pub(super) fn window(&self, field: i32) -> Mem {
         at(R13, fields::WINDOW_BYTES * self.site + field)
     }
 
     /// What moves a part of the lanes that lie one behind the other.
-    fn row_instruction(&self) -> Vector {
+    pub(super) fn row_instruction(&self) -> Vector {
         match (self.element_bytes, self.is_load, self.is_signed) {
             (1, true, false) => VPMOVZXBD,
             (1, true, true) => VPMOVSXBD,
@@ -224,6 +226,9 @@ impl Emitter<'_> {
             element_bytes: memory.element_bytes,
             is_signed: memory.signed,
             is_load: memory.kind == AccessKind::Load,
+            is_marked: self.purpose == Purpose::Apart
+                && memory.kind == AccessKind::Store
+                && matches!(memory.space, Space::Global | Space::Generic),
             widens: false,
             address,
             addresses: Vec::new(),
@@ -340,8 +345,9 @@ impl Emitter<'_> {
     /// All lanes one behind the other, or on to the other patterns.
     fn by_pattern(&mut self, access: &Access) {
         let label = self.asm.label();
-        if access.is_masked && access.data.len() > 1 {
-            // Rows of several registers are permuted whole.
+        let is_marked_apart = access.is_marked && access.bank == Bank::Wide;
+        if access.is_masked && (access.data.len() > 1 || is_marked_apart) {
+            // Rows of several registers are permuted whole, and marked whole.
             self.asm.jump(label);
         } else {
             self.in_a_row(access, label);
@@ -383,19 +389,8 @@ impl Emitter<'_> {
         self.expect_row(access, otherwise);
         self.locate(access, fields::WINDOW_BLOCK_END);
         self.move_row(access);
-    }
-
-    /// Moves the lanes that lie one behind the other from RCX on.
-    pub(super) fn move_row(&mut self, access: &Access) {
-        let [data] = access.data.as_slice() else {
-            return self.row_of_several(access);
-        };
-        let part_bytes = 32 / data.len() as i32 * i32::from(access.element_bytes);
-        let op = access.row_instruction();
-        for (part, &data) in data.iter().enumerate() {
-            let place = Operand::Memory(at(RCX, part_bytes * part as i32));
-            self.asm
-                .vector(op, data, 0, place, access.data_masking(part));
+        if access.is_marked {
+            self.mark_row(access);
         }
     }
 
@@ -467,8 +462,8 @@ impl Emitter<'_> {
         }
         // Scatters write in the order of lanes, so of several at one place the last one remains.
         self.asm.bind(scattered);
-        if self.purpose == Purpose::Timed {
-            // Banks of shared memory may serve them one after the other, which the interpreter counts.
+        if self.purpose == Purpose::Timed || access.is_marked {
+            // Banks of shared memory may serve them one after the other, which the interpreter counts; it marks as well.
             self.asm.jump(access.slow);
             return;
         }

@@ -151,6 +151,7 @@ pub(super) mod fields {
     pub const WINDOW_HOST: i32 = offset_of!(Window, host) as i32;
     pub const WINDOW_BLOCK_END: i32 = offset_of!(Window, block_end) as i32;
     pub const WINDOW_LANE_END: i32 = offset_of!(Window, lane_end) as i32;
+    pub const WINDOW_MARKS: i32 = offset_of!(Window, marks) as i32;
     pub const WINDOW_BYTES: i32 = size_of::<Window>() as i32;
 }
 
@@ -169,6 +170,8 @@ pub(super) struct Window {
     block_end: u64,
     /// Offsets below this leave room for one lane, and for what a gather reads for it.
     lane_end: u64,
+    /// Of a store of blocks that run apart: where the marks of its first word are.
+    marks: usize,
     /// The allocation it is of.
     pub allocation: u32,
 }
@@ -186,6 +189,7 @@ impl Window {
             host,
             block_end: end(lane_bytes * LANES as u64),
             lane_end: end(lane_bytes.max(GATHERED_BYTES)),
+            marks: 0,
             allocation: 0,
         }
     }
@@ -239,27 +243,36 @@ impl Windows {
         if at >= memory.allocations().len() || memory.is_read_only(at) && !is_load {
             return;
         }
+        let marks = match &mut memory.part {
+            Some(part) => part.marks_of(at, is_load),
+            None => Some(0),
+        };
+        let Some(marks) = marks else {
+            return;
+        };
         let allocation = &memory.allocations()[at];
         let all = allocation.address()..allocation.address() + allocation.bytes();
+        let all_end = all.end;
         let free = address.map_or(all, |address| memory.free_around(at, address));
-        let (base, data) = memory.data_mut(at);
+        let base = allocation.address();
+        let data = match is_load {
+            true => memory.data(at).1.as_ptr().expose_provenance(),
+            false => memory.data_mut(at).1.as_mut_ptr().expose_provenance(),
+        };
         // The access may have been to another allocation than its hint says.
-        let Some(offset) = free.start.checked_sub(base) else {
+        if free.start < base || free.end > all_end || free.start > free.end {
             return;
-        };
-        let Some(data) = data.get_mut(offset as usize..(free.end.saturating_sub(base)) as usize)
-        else {
-            return;
-        };
-        let (base, bytes) = (free.start, data.len() as u64);
+        }
+        let host = data + (free.start - base) as usize;
+        let (base, bytes) = (free.start, free.end - free.start);
         // Generic addresses of the windows mean other memory.
         if inst.space == Space::Generic && base.saturating_add(bytes) > window::SHARED {
             return;
         }
-        let host = data.as_mut_ptr().expose_provenance();
         if let Some(window) = self.table.get_mut(inst.site as usize) {
             *window = Window {
                 allocation: at as u32,
+                marks,
                 ..Window::new(base, host, bytes, inst)
             };
         }

@@ -438,6 +438,11 @@ impl Assembler {
         self.code.push(count);
     }
 
+    pub(super) fn shift_right(&mut self, dst: Gpr, count: u8) {
+        self.with_register(Width::W64, 0xc1, 5, dst);
+        self.code.push(count);
+    }
+
     fn counted(&mut self, opcode: u8, dst: Gpr, src: Gpr) {
         self.code.push(0xf3);
         self.rex(Width::W32, dst.0, 0, src.0);

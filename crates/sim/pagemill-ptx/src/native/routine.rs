@@ -10,7 +10,7 @@ use crate::exec::announce::Due;
 use crate::exec::line::{FULL, Frame, Line};
 use crate::exec::path::Path;
 use crate::exec::pattern::Pattern;
-use crate::exec::step::{AccessSpace, MemoryAccess};
+use crate::exec::step::{AccessSpace, LanePlaces, MemoryAccess};
 use crate::memory::DeviceMemory;
 use memmap2::{Mmap, MmapMut};
 use std::mem::MaybeUninit;
@@ -353,10 +353,10 @@ impl Native<'_> {
         access.mask = mask;
         access.slot = inst.slot;
         access.cache_hint = inst.hint;
-        let step = u64::from(lane_bytes) * u64::from(is_row);
-        for (lane, address) in (0..).zip(&mut access.addresses) {
-            *address = first.wrapping_add(lane * step);
-        }
+        access.places = match is_row {
+            0 => LanePlaces::Together { at: first },
+            _ => LanePlaces::Row { first },
+        };
         let at = self.windows.table[inst.site as usize].allocation;
         let place = first.wrapping_sub(memory.allocations()[at as usize].address()) as usize;
         Due::Whole {

@@ -1,9 +1,10 @@
-//! Lanes that lie one behind the other with several registers each: whole vectors are moved, and their elements sorted by
+//! Lanes that lie one behind the other. Of several registers each, whole vectors are moved, and their elements sorted by
 //! register. The addresses have been checked; the first is in RCX.
 
 use super::access::Access;
+use super::context::fields;
 use super::emit::Emitter;
-use super::encode::{Operand, R11, RCX, Vector, Zmm, at};
+use super::encode::{ADD, Masking, Operand, R11, RCX, SUB, Vector, Width, Zmm, at};
 use super::lanes::reg;
 use super::table::{
     EVEN_WIDE, HIGH_HALVES, JOIN_LOWER, JOIN_LOWER_WIDE, JOIN_UPPER, JOIN_UPPER_WIDE, LOW_HALVES,
@@ -11,6 +12,7 @@ use super::table::{
 };
 use super::vectors::*;
 use crate::code::Bank;
+use crate::memory::WORD_BYTES;
 
 /// Permutations of the elements of two vectors.
 struct Sorting {
@@ -37,8 +39,45 @@ const WIDE: Sorting = Sorting {
 };
 
 impl Emitter<'_> {
+    /// Marks each word that lanes from RCX on have stored. Uses RCX.
+    pub(super) fn mark_row(&mut self, access: &Access) {
+        const ALL_ONES: u8 = 0xff;
+        let ones = access.temporaries[0];
+        let source = (ones, Operand::Register(ones));
+        self.asm
+            .vector_imm(VPTERNLOGD, ones, source, ALL_ONES, Masking::None);
+        self.asm
+            .arithmetic_mem(SUB, Width::W64, RCX, access.window(fields::WINDOW_HOST));
+        self.asm.shift_right(RCX, WORD_BYTES.trailing_zeros() as u8);
+        self.asm
+            .arithmetic_mem(ADD, Width::W64, RCX, access.window(fields::WINDOW_MARKS));
+        // Each instruction marks the words of one vector.
+        for part in 0..usize::from(access.lane_bytes()) / 2 {
+            let masking = match access.is_masked {
+                true => access.data_masking(part),
+                false => Masking::None,
+            };
+            let place = Operand::Memory(at(RCX, 16 * part as i32));
+            self.asm.vector(VPMOVDB, ones, 0, place, masking);
+        }
+    }
+
+    /// Moves the lanes that lie one behind the other from RCX on.
+    pub(super) fn move_row(&mut self, access: &Access) {
+        let [data] = access.data.as_slice() else {
+            return self.row_of_several(access);
+        };
+        let part_bytes = 32 / data.len() as i32 * i32::from(access.element_bytes);
+        let op = access.row_instruction();
+        for (part, &data) in data.iter().enumerate() {
+            let place = Operand::Memory(at(RCX, part_bytes * part as i32));
+            self.asm
+                .vector(op, data, 0, place, access.data_masking(part));
+        }
+    }
+
     /// Moves two or four registers of all lanes.
-    pub(super) fn row_of_several(&mut self, access: &Access) {
+    fn row_of_several(&mut self, access: &Access) {
         let sorting = if access.bank == Bank::Wide {
             &WIDE
         } else {

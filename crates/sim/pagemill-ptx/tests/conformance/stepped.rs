@@ -104,7 +104,7 @@ fn check(step: &Step, memory: &DeviceMemory) {
     let access = &step.access;
     assert!(access.mask != 0 && access.lane_bytes > 0, "{access:?}");
     for lane in (0..32).filter(|lane| access.mask >> lane & 1 == 1) {
-        let address = access.addresses[lane];
+        let address = access.address(lane);
         let allocated = memory.bytes(address, access.lane_bytes.into()).is_ok();
         assert!(
             allocated || access.space == AccessSpace::Local,

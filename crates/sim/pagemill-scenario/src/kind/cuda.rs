@@ -130,6 +130,8 @@ pub struct CudaRun {
     pub mode: Option<String>,
     /// Whether the machine has slower clocks.
     pub is_slower: bool,
+    /// Threads of the host for kernels without time, if the caller says how many.
+    pub threads: Option<usize>,
 }
 
 /// `[program]`.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use pagemill_cudart::api::{LIBRARY, SHIMS, START_LIBRARY};
-use pagemill_cudart::{ENVIRONMENT, Plan, Results};
+use pagemill_cudart::{ENVIRONMENT, Plan, Results, THREADS};
 use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::scratch::Scratch;
 use pagemill_scenario::{CudaPoint, CudaRun};
@@ -53,6 +53,9 @@ pub fn run(
     command
         .args(&spec.command[1..])
         .envs(environment(folder.path()));
+    if let Some(threads) = run.threads {
+        command.env(THREADS, threads.to_string());
+    }
     streams.give_to(&mut command);
     let status = children::run(&mut command, AtKill::Kill)
         .map_err(|error| not_started(&spec.command[0], &error))?;

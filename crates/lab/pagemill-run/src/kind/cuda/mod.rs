@@ -145,6 +145,7 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
     let how = CudaRun {
         events_max: options.events_max,
         gpu_memory_bytes: oversubscribe::memory(spec)?,
+        threads: (options.threads > 0).then_some(options.threads),
         ..CudaRun::default()
     };
     let streams = Streams::shown(options.stdout);

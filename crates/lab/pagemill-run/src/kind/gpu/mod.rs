@@ -57,6 +57,7 @@ pub fn run(point: &Point, spec: &GpuPoint, options: &RunOptions) -> Result<Outco
         detail: spec.detail,
         timeline: limits.timeline_events > 0,
         limits,
+        workers: options.threads,
     };
     let mut host = Host::new(&spec.machine.spec, spec.transfer_mode(), gpu_options)
         .map_err(|error| failed(&error))?;

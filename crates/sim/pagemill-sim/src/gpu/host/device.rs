@@ -57,6 +57,8 @@ pub struct Options {
     pub timeline: bool,
     /// Bounds.
     pub limits: Limits,
+    /// Threads of the host that may run blocks of a launch without time; results are the same for any number.
+    pub workers: usize,
 }
 
 impl Default for Options {
@@ -66,6 +68,7 @@ impl Default for Options {
             detail: Detail::Full,
             timeline: false,
             limits: Limits::default(),
+            workers: 1,
         }
     }
 }

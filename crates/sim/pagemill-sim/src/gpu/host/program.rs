@@ -269,7 +269,9 @@ impl Gpu {
         }
         let shape = grid_shape(&launch);
         let resident = self.timing_model.engine.resident_blocks(&shape);
-        Ok(launch.with_resident_blocks(resident))
+        Ok(launch
+            .with_resident_blocks(resident)
+            .with_workers(self.options.workers))
     }
 
     /// Lets `executor` run the instructions of later launches.

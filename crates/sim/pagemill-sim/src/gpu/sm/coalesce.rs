@@ -1,6 +1,8 @@
 //! The lane addresses of one warp instruction to the 128-byte segments they lie in.
 
+use crate::gpu::stream::MemoryAccess;
 use crate::gpu::{SECTOR_SHIFT, SEGMENT_SHIFT};
+use pagemill_ptx::LanePlaces;
 
 /// Segments of one warp-wide access, ascending and distinct. Naturally aligned lanes touch at most 32.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +39,28 @@ impl Segments {
     fn set(&mut self, numbers: &[u64]) {
         self.numbers[..numbers.len()].copy_from_slice(numbers);
         self.count = numbers.len() as u32;
+    }
+
+    /// Coalesces the accesses of `access`. Those of lanes in a row, none of them left out, follow from the first and the last.
+    #[inline]
+    pub(crate) fn set_access(&mut self, access: &MemoryAccess) {
+        let mask = access.mask;
+        let lowest = mask.trailing_zeros();
+        match access.places {
+            LanePlaces::Together { at } if mask != 0 => self.set(&[at >> SEGMENT_SHIFT]),
+            LanePlaces::Row { .. } if mask != 0 && is_run(mask >> lowest) => {
+                let highest = mask.ilog2();
+                let [first, last] =
+                    [lowest, highest].map(|lane| access.address(lane as usize) >> SEGMENT_SHIFT);
+                self.count = 0;
+                for (place, number) in self.numbers.iter_mut().zip(first..=last) {
+                    *place = number;
+                    self.count += 1;
+                }
+            }
+            LanePlaces::Listed => self.coalesce(&access.addresses, mask),
+            _ => self.coalesce(&listed(access), mask),
+        }
     }
 
     /// Coalesces the active lanes' accesses. Each address is aligned to the access width, which is at most 16 bytes
@@ -94,6 +118,17 @@ impl Segments {
         }
         self.count = count as u32;
     }
+}
+
+/// Whether the bits that are set are the lowest ones.
+#[inline]
+fn is_run(bits: u32) -> bool {
+    bits & bits.wrapping_add(1) == 0
+}
+
+/// The address of each lane.
+pub(crate) fn listed(access: &MemoryAccess) -> [u64; 32] {
+    std::array::from_fn(|lane| access.address(lane))
 }
 
 /// Whether all lanes lie in the same segment: the most common case, decided without a branch per lane.

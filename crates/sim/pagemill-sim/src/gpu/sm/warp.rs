@@ -2,7 +2,7 @@
 
 use crate::gpu::ALL_SECTORS;
 use crate::gpu::memory::request::{L1Loads, Request, Route, Stage};
-use crate::gpu::sm::coalesce::Segments;
+use crate::gpu::sm::coalesce::{Segments, listed};
 use crate::gpu::stream::{AccessKind, MemoryAccess};
 use pagemill_types::Picos;
 
@@ -90,11 +90,11 @@ impl PendingAccess {
     /// Coalesces a warp-wide access. Its sectors are looked at if it may go over a link that brings them one by one.
     #[inline]
     pub(crate) fn set(&mut self, access: &MemoryAccess, l1_loads: L1Loads, by_sectors: bool) {
-        self.segments.coalesce(&access.addresses, access.mask);
+        self.segments.set_access(access);
         self.sectors = match by_sectors {
             true => self
                 .segments
-                .sectors(&access.addresses, access.mask, access.lane_bytes),
+                .sectors(&listed(access), access.mask, access.lane_bytes),
             false => [ALL_SECTORS; 32],
         };
         self.next = 0;

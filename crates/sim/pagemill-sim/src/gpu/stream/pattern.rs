@@ -1,5 +1,6 @@
 //! The reads of the oversubscription benchmark as a stream of warp steps.
 
+use pagemill_ptx::LanePlaces;
 use std::convert::Infallible;
 
 use crate::gpu::{AccessKind, GridShape, GridStream, Step, StepEnd};
@@ -66,9 +67,9 @@ impl PatternGrid {
         step.access.lane_bytes = ELEMENT_BYTES as u32;
         let lanes = u64::from(read.bytes) / ELEMENT_BYTES;
         step.access.mask = ((1u64 << lanes.min(WARP_LANES)) - 1) as u32;
-        for (lane, address) in (0..lanes).zip(&mut step.access.addresses) {
-            *address = self.base + read.start + lane * ELEMENT_BYTES;
-        }
+        step.access.places = LanePlaces::Row {
+            first: self.base + read.start,
+        };
     }
 
     /// The warps of `slot` that a barrier lets go, once all that live have come.

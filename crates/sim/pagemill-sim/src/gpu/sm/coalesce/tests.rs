@@ -31,6 +31,29 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn rows_and_single_places_equal_their_lists(
+        first in 0u64..1 << 20,
+        shift in 0u32..6,
+        masks in prop::collection::vec(any::<u32>(), 1..4),
+        run in (0u32..32, 0u32..32),
+    ) {
+        let lane_bytes = 1 << shift;
+        let first = first << shift;
+        let run = (u32::MAX >> run.0) & (u32::MAX << run.1);
+        for mask in masks.into_iter().chain([u32::MAX, run, 0]) {
+            for places in [LanePlaces::Row { first }, LanePlaces::Together { at: first }] {
+                let access = MemoryAccess { places, mask, lane_bytes, ..MemoryAccess::default() };
+                let (mut found, mut expected) = (Segments::default(), Segments::default());
+                found.set_access(&access);
+                expected.coalesce(&listed(&access), mask);
+                prop_assert_eq!(found.as_slice(), expected.as_slice(), "{:?}", access);
+            }
+        }
+    }
+}
+
 /// The segments of a warp whose lanes read `width` bytes each, `stride` apart, and their sectors.
 fn sectors(base: u64, stride: u64, width: u32, mask: u32) -> Vec<(u64, u8)> {
     let addresses: [u64; 32] = std::array::from_fn(|lane| base + lane as u64 * stride);
