@@ -31,7 +31,7 @@ fn number(row: &Value, name: &str) -> u64 {
 }
 
 #[test]
-fn results_are_the_same_bytes_for_any_number_of_jobs_and_threads_and_every_time() {
+fn results_are_the_same_bytes_for_any_number_of_jobs_and_every_time() {
     let json = |jobs| run(&["run", "smoke", "--format", "json", "--jobs", jobs]).result();
     let first = json("1");
     for jobs in ["1", "2", "5"] {
