@@ -74,13 +74,9 @@ fn read(access: &MemoryAccess, base: u64) -> WarpRead {
     let lanes = access.mask.trailing_ones();
     assert_eq!(access.mask.count_ones(), lanes, "{access:?}");
     assert_eq!(access.lane_bytes, 4);
-    let start = access.addresses[0];
+    let start = access.address(0);
     for lane in 0..lanes as usize {
-        assert_eq!(
-            access.addresses[lane],
-            start + 4 * lane as u64,
-            "{access:?}"
-        );
+        assert_eq!(access.address(lane), start + 4 * lane as u64, "{access:?}");
     }
     WarpRead {
         start: start - base,
