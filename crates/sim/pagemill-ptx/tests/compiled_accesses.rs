@@ -205,7 +205,7 @@ fn run_stepped(
                     let lanes = (0..32).filter(|lane| step.access.mask >> lane & 1 != 0);
                     let addresses: Vec<u64> = lanes.map(|lane| step.access.address(lane)).collect();
                     let addressless = MemoryAccess {
-                        addresses: [0; 32],
+                        listed: [0; 32],
                         places: LanePlaces::Listed,
                         ..step.access
                     };

@@ -52,7 +52,7 @@ fn run(mode: &str, bytes: u64, address: impl Fn(u64, u64, u64) -> u64) {
             step.access.lane_bytes = 4;
             step.access.mask = u32::MAX;
             step.access.slot = Some(0);
-            step.access.addresses =
+            step.access.listed =
                 std::array::from_fn(|lane| base + address(warp, index, lane as u64));
         }
     };

@@ -347,7 +347,7 @@ fn random_program(seed: u64, bytes: u64, steps: u64) -> impl FnMut(u64, WarpPlac
         step.access.slot = slot;
         step.access.mask = draw(1 << 32) as u32 | 1;
         let (start, stride) = (draw(bytes / 2), draw(300));
-        step.access.addresses =
+        step.access.listed =
             std::array::from_fn(|lane| base + (start + lane as u64 * stride) % bytes / 4 * 4);
     }
 }

@@ -46,22 +46,25 @@ impl Stores<'_> {
         access.kind = inst.kind;
         access.slot = inst.slot;
         access.cache_hint = inst.hint;
-        let due = match resolve(inst.space, &mut addresses, mask) {
+        let target = resolve(inst.space, &mut addresses, mask);
+        if target == Target::Local
+            && let Some(at) = self.local_place(inst, mask, &addresses)
+        {
+            // The words of all lanes lie one behind the other.
+            let line = (at / 4).wrapping_mul(4 * LANES as u64);
+            access.space = AccessSpace::Local;
+            access.places = LanePlaces::Row {
+                first: self.local_base.wrapping_add(line),
+            };
+            return Ok(Some(Due::Unknown));
+        }
+        let due = match target {
             Target::Memory => {
                 let first = addresses[mask.trailing_zeros() as usize & (LANES - 1)];
                 if Window::of(first) == Window::Constant {
                     return Ok(None);
                 }
                 self.check_global(inst, mask, &addresses, offsets)?
-            }
-            Target::Local if let Some(at) = self.local_place(inst, mask, &addresses) => {
-                // The words of all lanes lie one behind the other.
-                let line = (at / 4).wrapping_mul(4 * LANES as u64);
-                access.space = AccessSpace::Local;
-                access.places = LanePlaces::Row {
-                    first: self.local_base.wrapping_add(line),
-                };
-                return Ok(Some(Due::Unknown));
             }
             target => match self.announce_window(inst, access, &mut addresses, target)? {
                 true => Due::Unknown,
@@ -86,7 +89,7 @@ impl Stores<'_> {
                 at: addresses[mask.trailing_zeros() as usize & (LANES - 1)],
             },
             _ => {
-                access.addresses = addresses.0;
+                access.listed = addresses.0;
                 LanePlaces::Listed
             }
         };

@@ -106,10 +106,10 @@ pub enum AccessSpace {
     Local,
 }
 
-/// How the addresses of a [`MemoryAccess`] are told.
+/// How a [`MemoryAccess`] gives its addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LanePlaces {
-    /// One by one, in [`MemoryAccess::addresses`].
+    /// One by one, in [`MemoryAccess::listed`].
     #[default]
     Listed,
     /// Lane `i` is `i` times [`MemoryAccess::lane_bytes`] behind `first`.
@@ -137,8 +137,8 @@ pub struct MemoryAccess {
     pub mask: u32,
     /// How [`MemoryAccess::address`] finds addresses.
     pub places: LanePlaces,
-    /// Byte address per lane where they are listed; meaningless outside `mask`.
-    pub addresses: [u64; LANES],
+    /// Byte address per lane where they are listed, and meaningless elsewhere and outside `mask`.
+    pub listed: [u64; LANES],
     /// Scoreboard slot that the result arrives under; `None` without a result.
     pub slot: Option<u8>,
     /// Cache operator.
@@ -153,11 +153,16 @@ impl MemoryAccess {
         self.address(self.mask.trailing_zeros() as usize % LANES)
     }
 
+    /// Byte address of each lane; means nothing for one outside `mask`.
+    pub fn addresses(&self) -> [u64; LANES] {
+        std::array::from_fn(|lane| self.address(lane))
+    }
+
     /// Byte address of a lane; means nothing for one outside `mask`.
     #[inline]
     pub fn address(&self, lane: usize) -> u64 {
         match self.places {
-            LanePlaces::Listed => self.addresses[lane],
+            LanePlaces::Listed => self.listed[lane],
             LanePlaces::Row { first } => {
                 first.wrapping_add(lane as u64 * u64::from(self.lane_bytes))
             }
@@ -174,7 +179,7 @@ impl Default for MemoryAccess {
             lane_bytes: 0,
             mask: 0,
             places: LanePlaces::Listed,
-            addresses: [0; LANES],
+            listed: [0; LANES],
             slot: None,
             cache_hint: CacheHint::Default,
             instruction: 0,

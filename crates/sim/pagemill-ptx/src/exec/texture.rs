@@ -220,7 +220,7 @@ impl Stores<'_> {
             };
             if let Some([x_bytes, y, z]) = place {
                 access.mask |= LANE_BITS[lane];
-                access.addresses[lane] = level.timed_address(x_bytes, y, z);
+                access.listed[lane] = level.timed_address(x_bytes, y, z);
             }
         }
         if matches!(inst.form.action, TextureAction::Store(_)) {

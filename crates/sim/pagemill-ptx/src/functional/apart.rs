@@ -26,7 +26,7 @@ const ALLOCATIONS_MAX: usize = 256;
 /// Shares of the blocks that each worker takes, one after the other.
 const SHARES: u64 = 8;
 
-/// Runs all blocks of `launch`, if it may run so, and counts what was executed. `None` if nothing has happened.
+/// Runs all blocks of `launch`, if it may run so, and counts what was executed. After `None` it is to run in turns.
 pub(super) fn run(
     launch: &Launch,
     patience: Patience,
@@ -72,8 +72,8 @@ fn may_run(launch: &Launch, memory: &DeviceMemory) -> bool {
 fn may_be_apart(code: &Code) -> bool {
     let is_own = |inst: &MemoryInst| matches!(inst.space, Space::Shared | Space::Local);
     let by_words = |inst: &MemoryInst| usize::from(inst.element_bytes) >= WORD_BYTES;
-    let stream = code.functional.insts.iter();
-    stream.clone().all(|inst| match inst.op {
+    let mut insts = code.functional.insts.iter();
+    insts.all(|inst| match inst.op {
         Op::Load | Op::Store | Op::Atomic => {
             let memory = &code.memory[inst.aux as usize];
             match memory.kind {
@@ -128,7 +128,7 @@ fn run_parts(
             Some((residents.totals, stored))
         };
         let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
-        // This thread works too: one that waits for others leaves its core to none of them for some milliseconds.
+        // This thread works too: a new one starts at once only where a core is idle.
         let own = work();
         let others = others.into_iter().map(|part| part.join().ok().flatten());
         let ended: Vec<_> = std::iter::once(own).chain(others).collect();

@@ -345,8 +345,8 @@ impl Emitter<'_> {
     /// All lanes one behind the other, or on to the other patterns.
     fn by_pattern(&mut self, access: &Access) {
         let label = self.asm.label();
-        let is_marked_apart = access.is_marked && access.bank == Bank::Wide;
-        if access.is_masked && (access.data.len() > 1 || is_marked_apart) {
+        let is_marked_wide = access.is_marked && access.bank == Bank::Wide;
+        if access.is_masked && (access.data.len() > 1 || is_marked_wide) {
             // Rows of several registers are permuted whole, and marked whole.
             self.asm.jump(label);
         } else {

@@ -11,7 +11,7 @@ pub fn see(step: &Step) -> Seen {
         let lanes = (0..32).filter(|lane| step.access.mask >> lane & 1 != 0);
         let addresses = lanes.map(|lane| step.access.address(lane)).collect();
         let access = MemoryAccess {
-            addresses: [0; 32],
+            listed: [0; 32],
             places: LanePlaces::Listed,
             ..step.access
         };

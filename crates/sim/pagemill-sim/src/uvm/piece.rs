@@ -49,6 +49,7 @@ impl<A: FnMut(Piece)> Joined<A> {
     pub(super) fn add(&mut self, read: WarpRead) {
         let mut start = read.start;
         let end = start + u64::from(read.bytes);
+        // Nearly all reads are a whole segment, which needs no arithmetic.
         if start.is_multiple_of(SEGMENT_BYTES) && u64::from(read.bytes) == SEGMENT_BYTES {
             return self.add_piece(Piece {
                 page: (start / PAGE_BYTES) as u32,

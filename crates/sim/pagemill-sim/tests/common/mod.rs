@@ -79,7 +79,7 @@ pub fn load(step: &mut Step, address: u64, slot: u8) {
     step.access.kind = AccessKind::Load;
     step.access.lane_bytes = 4;
     step.access.mask = u32::MAX;
-    step.access.addresses = std::array::from_fn(|lane| address + lane as u64 * 4);
+    step.access.listed = std::array::from_fn(|lane| address + lane as u64 * 4);
     step.access.slot = Some(slot);
 }
 

@@ -11,7 +11,7 @@ fn access(segments: &[u64]) -> MemoryAccess {
     };
     for (lane, segment) in segments.iter().enumerate() {
         access.mask |= 1 << lane;
-        access.addresses[lane] = BASE + segment * TOUCH_BYTES + 5;
+        access.listed[lane] = BASE + segment * TOUCH_BYTES + 5;
     }
     access
 }

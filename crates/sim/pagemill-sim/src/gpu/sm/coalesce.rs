@@ -58,8 +58,8 @@ impl Segments {
                     self.count += 1;
                 }
             }
-            LanePlaces::Listed => self.coalesce(&access.addresses, mask),
-            _ => self.coalesce(&listed(access), mask),
+            LanePlaces::Listed => self.coalesce(&access.listed, mask),
+            _ => self.coalesce(&access.addresses(), mask),
         }
     }
 
@@ -124,11 +124,6 @@ impl Segments {
 #[inline]
 fn is_run(bits: u32) -> bool {
     bits & bits.wrapping_add(1) == 0
-}
-
-/// The address of each lane.
-pub(crate) fn listed(access: &MemoryAccess) -> [u64; 32] {
-    std::array::from_fn(|lane| access.address(lane))
 }
 
 /// Whether all lanes lie in the same segment: the most common case, decided without a branch per lane.

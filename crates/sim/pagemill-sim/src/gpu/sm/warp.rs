@@ -2,7 +2,7 @@
 
 use crate::gpu::ALL_SECTORS;
 use crate::gpu::memory::request::{L1Loads, Request, Route, Stage};
-use crate::gpu::sm::coalesce::{Segments, listed};
+use crate::gpu::sm::coalesce::Segments;
 use crate::gpu::stream::{AccessKind, MemoryAccess};
 use pagemill_types::Picos;
 
@@ -94,7 +94,7 @@ impl PendingAccess {
         self.sectors = match by_sectors {
             true => self
                 .segments
-                .sectors(&listed(access), access.mask, access.lane_bytes),
+                .sectors(&access.addresses(), access.mask, access.lane_bytes),
             false => [ALL_SECTORS; 32],
         };
         self.next = 0;

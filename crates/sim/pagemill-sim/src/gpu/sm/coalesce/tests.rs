@@ -47,7 +47,7 @@ proptest! {
                 let access = MemoryAccess { places, mask, lane_bytes, ..MemoryAccess::default() };
                 let (mut found, mut expected) = (Segments::default(), Segments::default());
                 found.set_access(&access);
-                expected.coalesce(&listed(&access), mask);
+                expected.coalesce(&access.addresses(), mask);
                 prop_assert_eq!(found.as_slice(), expected.as_slice(), "{:?}", access);
             }
         }
