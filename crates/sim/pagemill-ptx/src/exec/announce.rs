@@ -71,28 +71,21 @@ impl Stores<'_> {
                 false => return Ok(None),
             },
         };
-        access.places = match due {
-            Due::Whole {
-                pattern: Pattern::Block { .. },
-                ..
-            } => {
-                let lane = mask.trailing_zeros() as usize & (LANES - 1);
-                let before = lane as u64 * u64::from(access.lane_bytes);
-                LanePlaces::Row {
-                    first: addresses[lane].wrapping_sub(before),
-                }
-            }
-            Due::Whole {
-                pattern: Pattern::Broadcast { .. },
-                ..
-            } => LanePlaces::Together {
-                at: addresses[mask.trailing_zeros() as usize & (LANES - 1)],
-            },
-            _ => {
-                access.listed = addresses.0;
-                LanePlaces::Listed
-            }
+        let pattern = match due {
+            Due::Whole { pattern, .. } => pattern,
+            Due::Unknown => Pattern::Scattered,
         };
+        let lane = mask.trailing_zeros() as usize & (LANES - 1);
+        let (at, before) = (addresses[lane], lane as u64 * u64::from(access.lane_bytes));
+        let first = at.wrapping_sub(before);
+        access.places = match pattern {
+            Pattern::Block { .. } => LanePlaces::Row { first },
+            Pattern::Broadcast { .. } => LanePlaces::Together { at },
+            Pattern::Scattered => LanePlaces::Listed,
+        };
+        if access.places == LanePlaces::Listed {
+            access.listed = addresses.0;
+        }
         Ok(Some(due))
     }
 

@@ -97,13 +97,11 @@ impl Part {
     /// The kernel loads from `allocation`, which is number `at`, or stores to it; whether it may.
     #[inline]
     pub(crate) fn claim(&mut self, at: usize, is_load: bool, allocation: &mut Allocation) -> bool {
-        match is_load {
-            true => self.uses.claim(at, Uses::LOADS),
-            false => {
-                self.uses.claim(at, Uses::STORES)
-                    && (self.marks[at].is_some() || self.keep_stores(at, allocation))
-            }
+        if is_load {
+            return self.uses.claim(at, Uses::LOADS);
         }
+        self.uses.claim(at, Uses::STORES)
+            && (self.marks[at].is_some() || self.keep_stores(at, allocation))
     }
 
     /// From now on, stores to `allocation` are kept; false if there is no room for them.
