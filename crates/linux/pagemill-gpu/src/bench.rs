@@ -275,6 +275,8 @@ impl<G: Gpu> Bench<G> {
         // A round trip, as published: then the first loop finds what the later ones find.
         self.prefetch_all(buffer, Side::Gpu)?;
         self.prefetch_all(buffer, Side::Cpu)?;
+        // Advice counts at once, a prefetch when its turn comes.
+        self.gpu.finish()?;
         let mut calls = Vec::new();
         point
             .strategy()
@@ -282,9 +284,10 @@ impl<G: Gpu> Bench<G> {
         let mut loops = Vec::new();
         for number in 0..times {
             if number > 0 && point.restarts() {
-                self.prefetch_all(buffer, Side::Cpu)?;
                 // What was advised stays; what was moved has to move again.
-                calls.retain(|call| matches!(call.action, Action::Prefetch(_)));
+                calls
+                    .retain(|call| matches!(call.action, Action::Prefetch(_) | Action::ReadMostly));
+                self.move_back(buffer, &calls)?;
             }
             if number == 0 || point.restarts() {
                 for call in &calls {
@@ -295,6 +298,19 @@ impl<G: Gpu> Bench<G> {
             loops.push(self.time(point, run, buffer)?);
         }
         Ok(loops)
+    }
+
+    /// Moves all data to the CPU. Where it is read mostly, the GPU would keep a copy of what is moved.
+    fn move_back(&mut self, buffer: Buffer, calls: &[Call]) -> Result<(), GpuError> {
+        for call in calls {
+            if call.action == Action::ReadMostly {
+                let action = Action::NotReadMostly;
+                let bytes = call.bytes.clone();
+                self.gpu.call(buffer, &Call { bytes, action })?;
+            }
+        }
+        self.prefetch_all(buffer, Side::Cpu)?;
+        self.gpu.finish()
     }
 
     fn prefetch_all(&mut self, buffer: Buffer, side: Side) -> Result<(), GpuError> {

@@ -203,9 +203,12 @@ fn strategies_are_carried_out_call_by_call() {
         assert_eq!(events[4..first_launch], calls, "{}", entry.name);
         let advised = |event: &&String| !event.starts_with("Prefetch");
         let later = events[first_launch..].iter().filter(advised).count();
+        // What is read mostly is so no more while it moves back.
+        let again = if entry.name == "read-mostly" { 2 } else { 0 };
         assert_eq!(
-            later, 3,
-            "{}: two launches and a free, no advice",
+            later,
+            3 + again,
+            "{}: two launches and a free, no other advice",
             entry.name
         );
     }
