@@ -186,23 +186,37 @@ fn what_cannot_leave_is_in_frames_again() {
 }
 
 #[test]
-fn streams_double_and_random_faults_bring_nothing() {
+fn streams_double_either_way_and_random_faults_bring_nothing() {
+    let doubled = [0, 1, 3, 7, 15, 31, 63, 63, UNITS_AHEAD_MAX].map(u64::from);
     let mut streams = Streams::default();
-    let mut at = 1000;
-    let mut brought = Vec::new();
-    for _ in 0..9 {
-        let ahead = streams.faulted(at);
-        brought.push(ahead);
-        at += u64::from(ahead) + 1;
+    let (mut up, mut down) = (1000, 900_000);
+    for ahead in doubled {
+        let moved = streams.faulted(up);
+        assert_eq!(moved, up..up + ahead + 1);
+        up = moved.end;
+        let moved = streams.faulted(down);
+        assert_eq!(moved, down - ahead..down + 1);
+        down = moved.start - 1;
     }
-    assert_eq!(brought, [0, 1, 3, 7, 15, 31, 63, 63, UNITS_AHEAD_MAX]);
     for fault in 0..100 {
-        assert_eq!(Streams::default().faulted(fault * 1000), 0);
+        let unit = fault * 1000;
+        assert_eq!(Streams::default().faulted(unit), unit..unit + 1);
     }
     let mut streams = Streams::default();
     for fault in (0..100).rev() {
-        assert_eq!(streams.faulted(fault * 1000), 0);
+        let unit = fault * 1000;
+        assert_eq!(streams.faulted(unit), unit..unit + 1);
     }
+}
+
+#[test]
+fn a_descending_stream_ends_at_the_first_unit() {
+    let mut streams = Streams::default();
+    let mut at = 40;
+    while at > 0 {
+        at = streams.faulted(at).start.saturating_sub(1);
+    }
+    assert_eq!(streams.faulted(0), 0..1);
 }
 
 #[test]

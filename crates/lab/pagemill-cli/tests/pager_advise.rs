@@ -54,7 +54,16 @@ fn settings_are_ranked_by_time_and_their_traffic_is_what_a_run_has() {
     if !compile(folder.path(), "program", PROGRAM) {
         return;
     }
-    let options = ["--checks", "2", "--format", "json", "--", "./program"];
+    let options = [
+        "--checks",
+        "2",
+        "--runs",
+        "1",
+        "--format",
+        "json",
+        "--",
+        "./program",
+    ];
     let finished = run_in(folder.path(), &[&QUESTION[..], &options].concat());
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
@@ -163,7 +172,7 @@ fn the_table_ends_with_the_command_and_the_error() {
         "{text}"
     );
     assert!(
-        text.contains("Error to expect: not measured: --checks 1 measures it"),
+        text.contains("Error of the predictions: not measured: --checks 1 measures it\nFastest: "),
         "{text}"
     );
     assert!(!text.contains("folder"), "{text}");

@@ -5,10 +5,12 @@
 //! [`pagemill_policy::paging`], the same objects as in the simulation.
 #![forbid(unsafe_code)]
 
+mod beside;
 mod config;
 mod counters;
 mod file;
 mod gate;
+mod handlers;
 mod in_thread;
 mod pager;
 pub mod probe;

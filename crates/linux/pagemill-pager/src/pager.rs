@@ -1,10 +1,9 @@
 use std::fmt;
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use pagemill_linux::OsError;
@@ -13,10 +12,12 @@ use pagemill_linux::userfault::{Answering, FaultWaiter, Paged, Userfault, hold_o
 use pagemill_policy::paging::{Move, PagingSpec, TraceEvent};
 use pagemill_policy::residency::{BLOCK_PAGES, PageMask};
 
+use crate::beside::Faulting;
 use crate::config::{Config, ConfigError, WhenStoreFails};
 use crate::counters::{Count, Counters};
 use crate::file::{FileError, FileMode, MappedFile};
 use crate::gate::Gate;
+use crate::handlers::{Handlers, event};
 use crate::in_thread;
 use crate::probe::own_cpu_ns;
 use crate::record::Record;
@@ -60,7 +61,7 @@ pub enum PagerError {
 #[derive(Debug)]
 pub struct Pager {
     core: Arc<Core>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    handlers: Mutex<Handlers>,
     /// Where threads answer their own faults.
     answering: Mutex<Option<Answering>>,
 }
@@ -72,14 +73,13 @@ pub struct Core {
     pub shards: Vec<Shard>,
     pub store: Box<dyn Store>,
     pub counters: Counters,
+    pub faulting: Faulting,
     pub verify: bool,
     /// Of the hashes: no program can be made to collide.
     pub seed: u64,
     page_units: u32,
     config: Config,
     userfault: RwLock<Arc<Userfault>>,
-    /// Readable from when the pager stops.
-    stop: OwnedFd,
     /// Units in frames, by shard.
     resident: Vec<AtomicU32>,
     /// The process that has the memory: a child of `fork` may inherit this value alone.
@@ -120,8 +120,6 @@ impl Pager {
         let shards = (0..config.shards.get())
             .map(|_| Shard::new(&spec, recorder.take()))
             .collect::<Result<Vec<_>, _>>();
-        let stop = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)
-            .map_err(|error| OsError::new("make an event", error))?;
         let core = Arc::new(Core {
             gate: Gate::default(),
             regions: Regions::default(),
@@ -132,18 +130,18 @@ impl Pager {
             shards: shards.unwrap_or_default(),
             store,
             counters,
+            faulting: Faulting::default(),
             verify: config.verify,
             seed: seed(),
             page_units: spec.page_units(),
             config: config.clone(),
             userfault: RwLock::new(userfault),
-            stop,
             process: AtomicU32::new(std::process::id()),
             is_retired: AtomicBool::new(false),
         });
         let pager = Self {
             core,
-            threads: Mutex::default(),
+            handlers: Mutex::default(),
             answering: Mutex::default(),
         };
         if config.in_thread {
@@ -170,20 +168,21 @@ impl Pager {
 
     fn start_workers(&self) -> Result<(), PagerError> {
         let userfault = self.core.userfault();
+        let stop = Arc::new(event()?);
+        self.handlers().stop = Some(Arc::clone(&stop));
         let (ready, is_ready) = std::sync::mpsc::channel();
         for number in 0..self.core.config.handlers.get() {
             let mut worker = Worker::new(&self.core, &userfault)?;
-            let waiter = FaultWaiter::new(&userfault, self.core.stop())?;
+            let waiter = FaultWaiter::new(&userfault, stop.as_fd())?;
             let ready = ready.clone();
             self.start_thread(&number.to_string(), move || {
                 let _ = ready.send(());
-                worker.run(&waiter);
+                worker.run(&waiter, number);
             })?;
         }
-        let core = Arc::clone(&self.core);
         self.start_thread("holder", move || {
             refuse_signals();
-            hold_open(&userfault, core.stop(), || {
+            hold_open(&userfault, stop.as_fd(), || {
                 let _ = ready.send(());
             });
         })?;
@@ -199,10 +198,12 @@ impl Pager {
     ) -> Result<(), PagerError> {
         let thread = std::thread::Builder::new().name(format!("pagemill-pager-{name}"));
         let thread = thread.spawn(run).map_err(PagerError::Thread)?;
-        (self.threads.lock())
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(thread);
+        self.handlers().threads.push(thread);
         Ok(())
+    }
+
+    fn handlers(&self) -> MutexGuard<'_, Handlers> {
+        (self.handlers.lock()).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Memory of zeros, from a multiple of 2 MiB on.
@@ -319,8 +320,8 @@ impl Pager {
         if self.is_retired() || self.core.config.in_thread {
             return true;
         }
-        let copies = (0..self.core.handlers() + 2).map(|_| self.core.stop.try_clone());
-        let copies: std::io::Result<Vec<_>> = copies.collect();
+        let copies = (0..self.core.handlers() + 2).map(|_| event());
+        let copies: Result<Vec<_>, _> = copies.collect();
         copies.is_ok() && open(&self.core.config).is_ok()
     }
 
@@ -339,9 +340,11 @@ impl Pager {
 
     /// Ends the threads that answer faults. No memory is paged any more.
     pub fn retire(&self) {
-        let _ = rustix::io::write(&self.core.stop, &1_u64.to_ne_bytes());
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        for thread in threads.drain(..) {
+        let mut handlers = self.handlers();
+        if let Some(stop) = &handlers.stop {
+            let _ = rustix::io::write(stop, &1_u64.to_ne_bytes());
+        }
+        for thread in handlers.threads.drain(..) {
             let _ = thread.join();
         }
     }
@@ -373,6 +376,7 @@ impl Pager {
         if core.config.in_thread {
             return Err(PagerError::InThread);
         }
+        core.faulting.end();
         core.freeze();
         core.shards
             .iter()
@@ -391,10 +395,8 @@ impl Pager {
             .userfault
             .write()
             .unwrap_or_else(PoisonError::into_inner) = userfault;
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         // They are the parent's.
-        threads.drain(..).for_each(std::mem::forget);
-        drop(threads);
+        (self.handlers().threads.drain(..)).for_each(std::mem::forget);
         core.gate.open();
         self.start_workers()
     }
@@ -476,11 +478,6 @@ impl Core {
             .read()
             .unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&userfault)
-    }
-
-    /// Readable from when the pager stops.
-    pub fn stop(&self) -> BorrowedFd<'_> {
-        self.stop.as_fd()
     }
 
     pub fn site(&self, region: &Region, address: u64) -> Site {
@@ -710,6 +707,8 @@ impl Core {
         let mut was_told = false;
         while let Err(error) = attempt() {
             self.counters.add(Count::StoreFailures, 1);
+            // Others may need no store.
+            self.faulting.end();
             match self.config.when_store_fails {
                 WhenStoreFails::Stop => stop(&error),
                 WhenStoreFails::Wait if !was_told => {

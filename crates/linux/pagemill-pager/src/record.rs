@@ -8,6 +8,9 @@ const FROZEN: Slot = 1 << 63;
 /// No store's slot: the bytes are those of the file that the memory is of.
 const IN_FILE: Slot = 1 << 62;
 
+/// No store's slot: the bytes are in a frame alone.
+const IN_FRAME: Slot = 1 << 61;
+
 /// Where the bytes of a unit are kept that has no frame, and their hash. The bytes of a unit without a slot are zeros, or those of its file.
 ///
 /// The hash of 128 bits says two things: whether a unit has changed since it was kept, and whether the store returned what it was given.
@@ -20,7 +23,8 @@ pub struct Record {
 impl Record {
     /// Where the bytes are kept, if anywhere.
     pub fn slot(&self) -> Option<Slot> {
-        Some(self.slot & !FROZEN).filter(|slot| *slot != NO_SLOT && *slot != IN_FILE)
+        let is_slot = |slot: &Slot| ![NO_SLOT, IN_FILE, IN_FRAME].contains(slot);
+        Some(self.slot & !FROZEN).filter(is_slot)
     }
 
     /// Whether nothing is known of the unit.
@@ -30,7 +34,7 @@ impl Record {
 
     /// The slot that new bytes may be put into.
     pub fn own_slot(&self) -> Slot {
-        if self.slot & (FROZEN | IN_FILE) == 0 {
+        if self.slot & (FROZEN | IN_FILE | IN_FRAME) == 0 {
             self.slot
         } else {
             NO_SLOT
@@ -40,6 +44,18 @@ impl Record {
     /// The bytes are kept under `slot` now.
     pub fn keep(&mut self, slot: Slot, hash: [u64; 2]) {
         *self = Self { slot, hash };
+    }
+
+    /// The bytes, which have not changed, are in a frame alone from now on; returns the slot that nothing needs any more, if it may be freed.
+    pub fn leave_slot(&mut self) -> Option<Slot> {
+        let slot = Some(self.own_slot()).filter(|slot| *slot != NO_SLOT)?;
+        self.slot = IN_FRAME;
+        Some(slot)
+    }
+
+    /// Whether the bytes that it knows by their hash are in no store and no file.
+    pub fn is_in_frame(&self) -> bool {
+        self.slot == IN_FRAME
     }
 
     /// The bytes of the unit's file have this hash.

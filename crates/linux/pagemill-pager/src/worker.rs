@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,7 +8,8 @@ use pagemill_linux::userfault::{FaultWaiter, Frames, PagedFault, Taken, Userfaul
 use pagemill_policy::paging::{Fault, Plan, TraceEvent};
 use pagemill_policy::residency::PageMask;
 
-use crate::counters::{Count, Counters};
+use crate::beside::Beside;
+use crate::counters::Count;
 use crate::file::FileError;
 use crate::in_thread::Serve;
 use crate::pager::Core;
@@ -35,11 +37,13 @@ struct CpuClock {
 }
 
 impl CpuClock {
-    fn tick(&mut self, counters: &Counters) {
+    fn tick(&mut self, core: &Core) {
         self.faults += 1;
         if self.faults.is_multiple_of(FAULTS_A_LOOK) {
             let now_ns = clock::thread_cpu_ns();
-            counters.add(Count::HandlerCpuNs, now_ns - self.counted_ns);
+            core.counters
+                .add(Count::HandlerCpuNs, now_ns - self.counted_ns);
+            core.update_usage();
             self.counted_ns = now_ns;
         }
     }
@@ -54,6 +58,18 @@ pub struct Worker {
     taken: Taken,
     plan: Plan,
     room: Room,
+    /// Where this thread does nothing else than to answer faults.
+    beside: Option<Beside>,
+    /// Whether the fault being answered is of the only thread that faults: it wakes when all is done.
+    is_alone: bool,
+}
+
+/// Units that left their frames.
+struct Kept {
+    changed: PageMask,
+    zero: PageMask,
+    /// Whether any is kept elsewhere than it was.
+    is_put: bool,
 }
 
 /// Lists that are empty between faults, so that a fault allocates nothing.
@@ -103,22 +119,31 @@ impl Worker {
             taken: Taken::default(),
             plan: Plan::default(),
             room: Room::default(),
+            beside: None,
+            is_alone: false,
         })
     }
 
-    /// Works until the pager stops.
-    pub fn run(&mut self, waiter: &FaultWaiter) {
+    /// Works until the pager stops, as handler `number`.
+    pub fn run(&mut self, waiter: &FaultWaiter, number: usize) {
         pagemill_linux::process::refuse_signals();
+        let core = Arc::clone(&self.core);
+        self.beside = Some(Beside::new(number));
         let mut clock = CpuClock::default();
         while waiter.wait().unwrap_or_else(|error| closed(&error)) {
             match self.userfault.next() {
                 Ok(Some(fault)) => self.serve_timed(fault),
                 // Another worker has taken it.
-                Ok(None) => continue,
+                Ok(None) => {}
                 Err(error) => closed(&error),
             }
-            clock.tick(&self.core.counters);
+            clock.tick(&core);
+            // Not before a fault is taken that this worker alone was woken for.
+            if let Some(beside) = &self.beside {
+                beside.wait_for_turn(&core.faulting);
+            }
         }
+        core.faulting.end();
     }
 
     /// Answers one fault, and counts the time that it took.
@@ -157,6 +182,9 @@ impl Worker {
             Count::ReadFaults
         };
         core.counters.add(kind, 1);
+        self.is_alone = !core.is_recording()
+            && (self.beside.as_mut())
+                .is_some_and(|beside| beside.follows(fault.thread, &core.faulting));
         state.record_fault(&site, fault.is_write);
         let mut room = std::mem::take(&mut self.room);
         room.enter(&self.plan, &state);
@@ -168,14 +196,23 @@ impl Worker {
         room.clear();
         self.room = room;
         self.frames.shrink_to(KEPT_BYTES);
-        if !is_fetched {
-            // It has just left the pager: the touch is the kernel's to answer.
-            self.userfault.wake(unit);
+        if self.is_alone || !is_fetched {
+            // What is not fetched has just left the pager: the touch is the kernel's to answer.
+            self.wake(fault.thread, unit);
         }
         if core.is_recording() {
             let recorded_ns = shard.lock().record_answered();
             core.counters
                 .set(Count::RecordedNs, recorded_ns.unwrap_or(0));
+        }
+    }
+
+    /// Lets a thread try its touch of `unit` again.
+    fn wake(&mut self, thread: u32, unit: Range<u64>) {
+        let userfault = &self.userfault;
+        match &mut self.beside {
+            Some(beside) if self.is_alone => beside.wake(thread, || userfault.wake(unit)),
+            _ => userfault.wake(unit),
         }
     }
 
@@ -211,8 +248,12 @@ impl Worker {
         let (places, freed) = (&mut room.places, &mut room.freed);
         freed.clear();
         let kept = self.take(job, places, freed);
-        let (changed, zero) = self.keep(places, job, freed);
-        let is_noted = !(changed.is_empty() && freed.is_empty());
+        let Kept {
+            changed,
+            zero,
+            is_put,
+        } = self.keep(places, job, freed);
+        let is_noted = is_put || !freed.is_empty();
         freed.retain(|slot| *slot != NO_SLOT);
         core.counters.add(Count::EvictedPages, 1);
         core.counters.add(Count::EvictedUnits, places.len() as u64);
@@ -269,20 +310,15 @@ impl Worker {
         let follows = |a: &u32, b: &u32| a + 1 == *b;
         for run in taken.chunk_by(follows).rev() {
             let range = job.address_of(run[0])..job.address_of(run[run.len() - 1] + 1);
-            self.frames.give(&job.region.memory, range);
+            self.frames.give(&job.region.memory, range, true);
         }
         self.frames.shrink_to(0);
         (held.or(&taken.into_iter().collect()), written)
     }
 
-    /// Puts the units on top of the frames into the store where they differ from what is there; returns those, and those of zeros.
-    /// Those without a slot any more are `freed`.
-    fn keep(
-        &mut self,
-        taken: &[u32],
-        job: &mut Job,
-        freed: &mut Vec<Slot>,
-    ) -> (PageMask, PageMask) {
+    /// Puts the units on top of the frames into the store where they differ from what is there, or nothing is. Those without a slot any
+    /// more are `freed`.
+    fn keep(&mut self, taken: &[u32], job: &mut Job, freed: &mut Vec<Slot>) -> Kept {
         let core = &*self.core;
         let bytes = self.frames.top(taken.len() as u64 * UNIT_BYTES as u64);
         let (all, _) = bytes.as_chunks::<UNIT_BYTES>();
@@ -294,13 +330,17 @@ impl Worker {
             });
             let clean = taken.len() as u64 - u64::from(written.count());
             core.counters.add(Count::CleanUnits, clean);
-            return (written, PageMask::EMPTY);
+            return Kept {
+                changed: written,
+                zero: PageMask::EMPTY,
+                is_put: !written.is_empty(),
+            };
         }
         let (records, is_zeros) = (&mut job.records, job.region.file.is_none());
         let mut units: Vec<&Unit> = Vec::new();
         let mut slots = Vec::new();
-        let mut changed = Vec::new();
-        let mut zero = PageMask::EMPTY;
+        let mut put = Vec::new();
+        let (mut changed, mut zero) = (PageMask::EMPTY, PageMask::EMPTY);
         for (unit, &index) in all.iter().zip(taken) {
             let record = &mut records[index as usize];
             if is_zeros && record::is_zero(unit) {
@@ -309,16 +349,26 @@ impl Worker {
                 continue;
             }
             let hash = record::hash(unit, core.seed);
-            if !record.keeps(hash) {
+            let has_changed = !record.keeps(hash);
+            if has_changed {
+                changed.insert(index);
+            }
+            if has_changed || record.is_in_frame() {
                 slots.push(record.own_slot());
                 units.push(unit);
-                changed.push((index, hash));
+                put.push((index, hash));
             }
         }
+        let changed_units = u64::from(changed.count());
         core.counters
-            .add(Count::CleanUnits, (taken.len() - units.len()) as u64);
-        if units.is_empty() {
-            return (PageMask::EMPTY, zero);
+            .add(Count::CleanUnits, taken.len() as u64 - changed_units);
+        let is_put = !units.is_empty();
+        if !is_put {
+            return Kept {
+                changed,
+                zero,
+                is_put,
+            };
         }
         let mut sent_bytes = 0;
         core.until_it_works(|| {
@@ -326,13 +376,17 @@ impl Worker {
             Ok::<_, StoreError>(())
         });
         core.counters.add(Count::SentBytes, sent_bytes);
-        core.counters.add(Count::WrittenUnits, units.len() as u64);
+        core.counters.add(Count::WrittenUnits, changed_units);
         core.counters
-            .add(Count::WrittenBytes, (units.len() * UNIT_BYTES) as u64);
-        for (&(index, hash), &slot) in changed.iter().zip(&slots) {
+            .add(Count::WrittenBytes, changed_units * UNIT_BYTES as u64);
+        for (&(index, hash), &slot) in put.iter().zip(&slots) {
             records[index as usize].keep(slot, hash);
         }
-        (changed.iter().map(|(index, _)| *index).collect(), zero)
+        Kept {
+            changed,
+            zero,
+            is_put,
+        }
     }
 
     /// Fills frames with the bytes of units, and makes them the program's.
@@ -345,14 +399,21 @@ impl Worker {
             let records = &mut job.records[stretch.start as usize..stretch.end as usize];
             let part = (&*job.region, start);
             fill(&core, part, self.frames.top(bytes), records, slots);
-            self.frames.give(&job.region.memory, start..start + bytes);
+            let range = start..start + bytes;
+            self.frames.give(&job.region.memory, range, !self.is_alone);
+        }
+        slots.clear();
+        if core.store.is_better_empty() {
+            let arrived = job.units.pages();
+            slots.extend(arrived.filter_map(|unit| job.records[unit as usize].leave_slot()));
         }
         let mut state = shard.lock();
-        if job.region.file.is_some() {
+        if job.region.file.is_some() || !slots.is_empty() {
             state.note(job.page, &job.records);
         }
         state.ledger.arrived(job.page);
         shard.notify(state);
+        core.store.free(slots);
     }
 }
 

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use pagemill_types::{PageRange, RangeSet};
 
 use super::pages::{Page, Pages};
@@ -151,8 +153,8 @@ impl Ledger {
             return Fault::Resident;
         }
         let first = u64::from(page) * u64::from(self.page_units) + u64::from(unit);
-        let ahead = self.read_ahead.faulted(first);
-        self.plan_fetches(page, unit, ahead, plan);
+        let wanted = self.read_ahead.faulted(first);
+        self.plan_fetches(page, &wanted, plan);
         if self.tracks_faults {
             self.faults.note(page);
         }
@@ -160,18 +162,21 @@ impl Ledger {
         Fault::Planned
     }
 
-    /// The page of the fault, and what is read ahead of it in the pages behind, within the 2 MiB block.
-    fn plan_fetches(&mut self, page: u32, unit: u32, ahead: u32, plan: &mut Plan) {
+    /// The units that the fault in `page` is to bring, as far as they are in its 2 MiB block: those of `page` first.
+    fn plan_fetches(&mut self, page: u32, wanted: &Range<u64>, plan: &mut Plan) {
+        let page_units = u64::from(self.page_units);
         let block_pages = BLOCK_PAGES / self.page_units;
-        let block_end = (page / block_pages + 1) * block_pages;
-        let end = (page * self.page_units + unit + ahead + 1)
-            .min(block_end * self.page_units)
-            .min(self.pages.len() * self.page_units);
-        let last = (end - 1) / self.page_units;
-        for fetched in page..=last {
-            let start = if fetched == page { unit } else { 0 };
-            let within = (end - fetched * self.page_units).min(self.page_units);
-            self.plan_page(fetched, PageMask::range(start..within), plan);
+        let first_page = page / block_pages * block_pages;
+        let end_page = (first_page + block_pages).min(self.pages.len());
+        let start = wanted.start.max(u64::from(first_page) * page_units);
+        let end = wanted.end.min(u64::from(end_page) * page_units);
+        let (first, last) = (start / page_units, (end - 1) / page_units);
+        let others = (first as u32..=last as u32).filter(|other| *other != page);
+        for fetched in std::iter::once(page).chain(others) {
+            let of_page = u64::from(fetched) * page_units;
+            let from = start.max(of_page) - of_page;
+            let to = end.min(of_page + page_units) - of_page;
+            self.plan_page(fetched, PageMask::range(from as u32..to as u32), plan);
         }
     }
 
@@ -357,7 +362,7 @@ impl Surroundings for Around<'_> {
     }
 }
 
-fn bytes_of(units: std::ops::Range<u32>) -> PageRange {
+fn bytes_of(units: Range<u32>) -> PageRange {
     PageRange {
         start: units.start * UNIT_BYTES,
         end: units.end * UNIT_BYTES,

@@ -201,8 +201,12 @@ pub struct PagerArguments {
     pub data: String,
 
     /// Run the program without a pager, under the first N settings of the answer, and under what pagemill pager run has by itself; 0 only predicts
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 3)]
     pub checks: usize,
+
+    /// Runs of each of these, of which the fastest counts
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: u32,
 
     /// libpagemill_pager_preload.so [default: beside pagemill, or in ../lib/pagemill]
     #[arg(long, value_name = "PATH")]

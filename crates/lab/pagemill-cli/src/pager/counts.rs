@@ -121,3 +121,48 @@ pub fn summary(set: &ResultSet) -> String {
         number("peak_bytes") / f64::from(1 << 20),
     )
 }
+
+/// Data of fewer units than this are no reason to warn.
+const FEW_UNITS: f64 = 4096.0;
+
+/// Bytes compress less than by this: memory is gained elsewhere.
+const LEAST_RATIO: f64 = 1.2;
+
+/// A larger share of the time for faults than this is more than most programs gain by it, where they read what they have in the store
+/// more often than [`MOST_READS`].
+const MOST_FAULT_TIME: f64 = 0.5;
+
+const MOST_READS: f64 = 1.5;
+
+/// Why this run costs more than it gains, if it does, and what to do.
+pub fn warning(set: &ResultSet) -> Option<String> {
+    let row = set.rows.first()?;
+    let number = |name: &str| row.number(name).unwrap_or(0.0);
+    let (stored, stored_bytes) = (number("stored_units"), number("stored_bytes"));
+    let data_bytes = stored * 4096.0;
+    let is_compressed = row
+        .get("to")
+        .is_some_and(|to| to.to_string() == "compressed");
+    let mib = |bytes: f64| bytes / f64::from(1 << 20);
+    let mut reasons = Vec::new();
+    if stored >= FEW_UNITS && is_compressed && data_bytes < LEAST_RATIO * stored_bytes {
+        reasons.push(format!(
+            "its bytes hardly compress ({:.0} MiB of them take up {:.0} MiB): keep them in a folder (--to FOLDER)",
+            mib(data_bytes),
+            mib(stored_bytes)
+        ));
+    }
+    let share = number("service_ns") / number("time_ns").max(1.0);
+    let is_read_again = number("fetched_units") > MOST_READS * stored;
+    if stored >= FEW_UNITS && share > MOST_FAULT_TIME && is_read_again {
+        reasons.push(format!(
+            "answering faults took {:.0} % of the time: give it more --memory; for memory that is touched by chance, swap to zram may cost less",
+            100.0 * share.min(1.0)
+        ));
+    }
+    let program = row.get("program")?;
+    let reasons = reasons.join("; ");
+    (!reasons.is_empty()).then(|| {
+        format!("warning: the pager may cost {program} more than it gains: {reasons} (`pagemill advise pager` compares)")
+    })
+}

@@ -3,6 +3,8 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::process::Usage;
@@ -16,6 +18,9 @@ use crate::failure::Failure;
 use crate::output;
 use crate::preload::{find_library, with_library};
 use crate::values;
+
+/// From one look at a running program to the next.
+const LOOK: Duration = Duration::from_secs(10);
 
 const LIBRARY: &str = "libpagemill_pager_preload.so";
 
@@ -38,7 +43,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     // The program hears of an interrupt itself; the counters are still to be shown.
     let _ = ctrlc::set_handler(|| {});
     let is_to_stderr = arguments.format.is_some();
-    let ran = ran(&mut setup, library, &arguments.program, is_to_stderr)?;
+    let ran = ran(&mut setup, library, &arguments.program, is_to_stderr, true)?;
     let status = ran.status.map_err(|error| {
         let program = arguments.program[0].display();
         Failure::Run(format!("cannot run {program}: {error}"))
@@ -59,12 +64,14 @@ pub fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
     find_library(given, LIBRARY, "pagemill-pager-preload")
 }
 
-/// Runs a program as `setup` says, with its standard output `is_to_stderr` or as this process's.
+/// Runs a program as `setup` says, with its standard output `is_to_stderr` or as this process's. Where it `warns`, the user hears of a pager
+/// that costs more than it gains.
 pub fn ran<P: AsRef<OsStr>>(
     setup: &mut Setup,
     library: PathBuf,
     program: &[P],
     is_to_stderr: bool,
+    warns: bool,
 ) -> Result<Ran, Failure> {
     let Some((program, rest)) = program.split_first() else {
         return Err(Failure::Usage("no program to run".to_owned()));
@@ -81,12 +88,40 @@ pub fn ran<P: AsRef<OsStr>>(
     if is_to_stderr {
         command.stdout(Stdio::from(io::stderr()));
     }
-    let (status, usage) = match children::measure(&mut command, AtKill::Terminate) {
+    let setup = &*setup;
+    let (measured, is_warned) = std::thread::scope(|scope| {
+        let (end, ended) = mpsc::channel();
+        let watch = warns.then(|| scope.spawn(|| warn(setup, &name, ended)));
+        let measured = children::measure(&mut command, AtKill::Terminate);
+        drop(end);
+        let watched = watch.and_then(|watch| watch.join().ok());
+        (measured, watched.unwrap_or(false))
+    });
+    let (status, usage) = match measured {
         Ok((status, usage)) => (Ok(status), usage),
         Err(error) => (Err(error), Usage::default()),
     };
     let set = counts::results(setup, &name, &usage);
+    if let Some(warning) = counts::warning(&set).filter(|_| warns && !is_warned) {
+        eprintln!("{warning}");
+    }
     Ok(Ran { status, set })
+}
+
+/// Warns while the program runs, once, if the pager costs more than it gains; returns whether it did.
+fn warn(setup: &Setup, program: &str, ended: mpsc::Receiver<()>) -> bool {
+    let begun = Instant::now();
+    while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        let usage = Usage {
+            wall_ns: begun.elapsed().as_nanos() as u64,
+            ..Usage::default()
+        };
+        if let Some(warning) = counts::warning(&counts::results(setup, program, &usage)) {
+            eprintln!("{warning}");
+            return true;
+        }
+    }
+    false
 }
 
 fn setup(arguments: &RunArguments) -> Result<Setup, Failure> {

@@ -109,3 +109,22 @@ pub fn refuse_signals() {
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
     }
 }
+
+/// Whether this thread runs before all others of its processor that are not of this kind. It takes a privilege to begin with it.
+///
+/// # Errors
+/// This user may not.
+pub fn set_precedence(comes_first: bool) -> std::io::Result<()> {
+    let parameter = libc::sched_param {
+        sched_priority: i32::from(comes_first),
+    };
+    let policy = match comes_first {
+        true => libc::SCHED_FIFO,
+        false => libc::SCHED_OTHER,
+    };
+    // SAFETY: reads the parameter and changes how the calling thread is scheduled, nothing in memory.
+    match unsafe { libc::sched_setscheduler(0, policy, &parameter) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}

@@ -107,11 +107,11 @@ impl Frames {
     }
 
     /// Pops frames so that they are the pages of `range` of `memory`, where there are none, with the bytes of the stack's end in order; then
-    /// wakes those who wait for them. Where there is a page, or no memory any more, the frame is dropped.
+    /// wakes those who wait for them, where `wakes`. Where there is a page, or no memory any more, the frame is dropped.
     ///
     /// # Panics
     /// If `range` is not in `memory`, or is more than the stack holds.
-    pub fn give(&mut self, memory: &Paged, range: Range<u64>) {
+    pub fn give(&mut self, memory: &Paged, range: Range<u64>, wakes: bool) {
         memory.check(&range);
         let bytes = range.end - range.start;
         assert!(bytes <= self.held, "more frames than there are");
@@ -121,7 +121,10 @@ impl Frames {
         while done < bytes {
             let to = range.start + done;
             let rest = bytes - done;
-            let (moved, stopped) = (self.userfault).move_pages_and_wake(to, from + done, rest);
+            let (moved, stopped) = match wakes {
+                true => (self.userfault).move_pages_and_wake(to, from + done, rest),
+                false => self.userfault.move_pages(to, from + done, rest),
+            };
             done += moved;
             if stopped.is_err() {
                 // The kernel still holds a frame for a moment that direct I/O has filled: its bytes can be copied. Where there is no
@@ -135,7 +138,9 @@ impl Frames {
             self.held -= bytes;
         } else {
             self.shrink_to(self.held - bytes);
-            self.userfault.wake(range);
+            if wakes {
+                self.userfault.wake(range);
+            }
         }
     }
 

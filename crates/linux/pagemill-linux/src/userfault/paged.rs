@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use super::raw::{
-    self, EVENT_PAGEFAULT, FAULT_WRITE, FEATURE_MOVE, FEATURE_SIGBUS, IOCTL_MOVE, IOCTL_REGISTER,
-    IOCTL_WAKE, MODE_DONTWAKE, Message, REGISTER_MISSING, RangeRequest, RegisterRequest,
-    TransferRequest, ioctl,
+    self, EVENT_PAGEFAULT, FAULT_WRITE, FEATURE_MOVE, FEATURE_SIGBUS, FEATURE_THREAD_ID,
+    IOCTL_MOVE, IOCTL_REGISTER, IOCTL_WAKE, MODE_DONTWAKE, Message, REGISTER_MISSING, RangeRequest,
+    RegisterRequest, TransferRequest, ioctl,
 };
 use crate::{OsError, Result};
 
@@ -31,6 +31,8 @@ pub struct PagedFault {
     pub address: u64,
     /// Whether it was a write.
     pub is_write: bool,
+    /// Number of the thread that waits; 0 where it answers the fault itself.
+    pub thread: u32,
 }
 
 impl Userfault {
@@ -40,7 +42,7 @@ impl Userfault {
     /// The kernel is older than 6.8, or this user may not have it.
     pub fn open(system_calls: bool) -> Result<Self> {
         let flags = if system_calls { 0 } else { raw::USER_MODE_ONLY };
-        Self::open_with(flags, FEATURE_MOVE)
+        Self::open_with(flags, FEATURE_MOVE | FEATURE_THREAD_ID)
     }
 
     /// The thread that faults gets a signal, for [`Answering`](super::Answering). System calls that touch missing memory fail with
@@ -87,6 +89,7 @@ impl Userfault {
                     return Ok(Some(PagedFault {
                         address: message.address & !(UNIT - 1),
                         is_write: message.flags & FAULT_WRITE != 0,
+                        thread: message.thread as u32,
                     }));
                 }
                 continue;

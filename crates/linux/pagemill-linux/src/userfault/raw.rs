@@ -9,6 +9,7 @@ pub const API: u64 = 0xaa;
 pub const FEATURE_FLAG_WP: u64 = 1;
 pub const FEATURE_MISSING_SHMEM: u64 = 1 << 5;
 pub const FEATURE_SIGBUS: u64 = 1 << 7;
+pub const FEATURE_THREAD_ID: u64 = 1 << 8;
 pub const FEATURE_MINOR_SHMEM: u64 = 1 << 10;
 pub const FEATURE_WP_SHMEM: u64 = 1 << 12;
 pub const FEATURE_MOVE: u64 = 1 << 16;

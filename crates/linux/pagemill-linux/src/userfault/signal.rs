@@ -138,6 +138,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
         let fault = PagedFault {
             address: address & !(UNIT - 1),
             is_write: is_write(context),
+            thread: 0,
         };
         if !TABLE.iter().any(|place| place.answer(fault)) {
             pass_on(signal, info, context);

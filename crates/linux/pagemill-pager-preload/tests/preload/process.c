@@ -53,6 +53,13 @@ static int forked(int is_daemon) {
     return status_of(child);
 }
 
+// A child that locks its memory, which no pager has then; its parent's pager goes on.
+static int locked_child(void) {
+    pid_t child = fork();
+    if (!child) _exit(mlockall(MCL_CURRENT | MCL_FUTURE) ? 1 : body(0));
+    return status_of(child);
+}
+
 static int filter(int flags) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -114,6 +121,7 @@ int main(int count, char **words) {
         munmap(reserved, 64UL << 30);
     }
     if (!strcmp(form, "few_descriptors")) answer = setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, 3});
+    if (!strcmp(form, "child_locks")) answer = locked_child();
     if (!strcmp(form, "user")) answer = setgid(65534) || setuid(65534);
     if (!strcmp(form, "filter")) answer = filter(0);
     if (!strcmp(form, "filter_all")) answer = filter(SECCOMP_FILTER_FLAG_TSYNC);

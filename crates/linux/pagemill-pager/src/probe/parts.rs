@@ -57,7 +57,7 @@ fn moves(batch: u64) -> Result<(f64, f64), PagerError> {
     let (mut take_ns, mut give_ns) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..4 {
         let start = clock::thread_cpu_ns();
-        (0..calls).for_each(|index| frames.give(&memory, piece(index)));
+        (0..calls).for_each(|index| frames.give(&memory, piece(index), true));
         let middle = clock::thread_cpu_ns();
         (0..calls).for_each(|index| frames.take(&memory, piece(index), &mut taken));
         let end = clock::thread_cpu_ns();

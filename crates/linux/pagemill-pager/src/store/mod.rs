@@ -53,6 +53,11 @@ pub trait Store: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether units that have a frame again should not be kept beside: their bytes take up much of the memory that they free.
+    fn is_better_empty(&self) -> bool {
+        false
+    }
+
     /// Whether [`Store::get`] fails rather than returning other bytes than were put under a slot. If not, the pager checks each unit.
     fn checks_itself(&self) -> bool {
         false

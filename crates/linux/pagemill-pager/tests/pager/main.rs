@@ -1,5 +1,6 @@
 //! Programs over paged memory against the same programs over plain memory.
 
+mod alone;
 mod failing;
 mod files;
 mod forks;

@@ -4,6 +4,7 @@ mod none;
 mod streams;
 
 use std::fmt;
+use std::ops::Range;
 
 use pagemill_types::{Registry, named};
 
@@ -12,11 +13,11 @@ pub use streams::Streams;
 /// The most units that one fault brings ahead.
 pub const UNITS_AHEAD_MAX: u32 = 63;
 
-/// Decides from the history of faults how much follows a faulted unit.
+/// Decides from the history of faults what moves with a faulted unit.
 pub trait ReadAhead: Send + fmt::Debug {
-    /// Notes a fault at `unit`, counted from the start of the memory, and returns how many units behind it move as
-    /// well: at most [`UNITS_AHEAD_MAX`].
-    fn faulted(&mut self, unit: u64) -> u32;
+    /// Notes a fault at `unit`, counted from the start of the memory, and returns the units that move: `unit`, and at most
+    /// [`UNITS_AHEAD_MAX`] beside it.
+    fn faulted(&mut self, unit: u64) -> Range<u64>;
 }
 
 /// Every read-ahead policy, in the order of listings. A new policy is one file and one line here.

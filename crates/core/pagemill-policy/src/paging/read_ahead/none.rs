@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use super::{ReadAhead, ReadAheadEntry};
 
 /// Brings nothing ahead.
@@ -14,7 +16,7 @@ impl NoReadAhead {
 }
 
 impl ReadAhead for NoReadAhead {
-    fn faulted(&mut self, _unit: u64) -> u32 {
-        0
+    fn faulted(&mut self, unit: u64) -> Range<u64> {
+        unit..unit + 1
     }
 }
