@@ -199,6 +199,24 @@ fn what_cannot_work_is_refused_before_the_program_starts() {
         text.contains("cannot reach the page server at tcp://127.0.0.1:1"),
         "{text}"
     );
+    // An address of no computer, for documents.
+    let to = ["--memory", "8MiB", "--to", "tcp://192.0.2.1:7470"];
+    let text = refused(&[&to[..], &["--token-file", other.to_str().expect("text")]].concat());
+    assert!(
+        text.contains("use a tunnel") && text.contains("--trust-network"),
+        "{text}"
+    );
+    let socket = folder.path().join("vm").display().to_string();
+    let text = run(&[
+        "pager",
+        "restore",
+        "--file",
+        "/none/such",
+        "--listen",
+        &socket,
+    ])
+    .error(2);
+    assert!(text.contains("/none/such: No such file"), "{text}");
     let server = Server::start(folder.path());
     let other = other.to_str().expect("text");
     let text = refused(&[

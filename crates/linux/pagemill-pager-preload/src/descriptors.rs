@@ -68,8 +68,17 @@ pub unsafe fn answer(call: &Call) -> Answer {
     let [first, second, flags, ..] = call.arguments.map(|argument| argument as u32 as usize);
     match call.number {
         libc::SYS_unshare | libc::SYS_setns => alone(call),
-        libc::SYS_seccomp => filtered(call, first <= libc::SECCOMP_SET_MODE_FILTER as usize),
-        libc::SYS_prctl => filtered(call, first == libc::PR_SET_SECCOMP as usize),
+        // Without a filter, it only asks whether there are filters.
+        libc::SYS_seccomp => filtered(
+            call,
+            first == libc::SECCOMP_SET_MODE_STRICT as usize
+                || first == libc::SECCOMP_SET_MODE_FILTER as usize && call.arguments[2] != 0,
+        ),
+        libc::SYS_prctl => filtered(
+            call,
+            first == libc::PR_SET_SECCOMP as usize
+                && (second != libc::SECCOMP_MODE_FILTER as usize || call.arguments[2] != 0),
+        ),
         libc::SYS_setrlimit => limited(call, first, call.arguments[1]),
         libc::SYS_prlimit64 => limited(call, second, call.arguments[2]),
         // SAFETY: by the contract of this function, the program gives the range up.

@@ -55,6 +55,17 @@ impl Place {
     }
 }
 
+impl Place {
+    /// The page server of it, if there is one.
+    pub fn server(&self) -> Option<&Address> {
+        match self {
+            Self::Server(address) => Some(address),
+            Self::CompressedThen(_, then) => then.server(),
+            Self::Compressed | Self::Folder(_) => None,
+        }
+    }
+}
+
 /// All that a pager is made of, as plain values: what a command hands to the program that it starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,6 +3,7 @@
 mod arguments;
 mod counts;
 pub mod probe;
+mod restore;
 pub mod run;
 mod serve;
 mod top;
@@ -20,6 +21,7 @@ pub fn pager(arguments: &PagerArguments) -> Result<ExitCode, Failure> {
         PagerCommand::Run(arguments) => run::run(arguments),
         PagerCommand::Probe(arguments) => probe::probe(arguments).map(|()| ExitCode::SUCCESS),
         PagerCommand::Serve(arguments) => serve::serve(arguments).map(|()| ExitCode::SUCCESS),
+        PagerCommand::Restore(arguments) => restore::restore(arguments).map(|()| ExitCode::SUCCESS),
         PagerCommand::Top(arguments) => top::top(arguments).map(|()| ExitCode::SUCCESS),
         PagerCommand::Status(arguments) => serve::status(arguments).map(|()| ExitCode::SUCCESS),
     }

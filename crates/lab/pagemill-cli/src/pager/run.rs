@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::process::Usage;
 use pagemill_linux::userfault::{Feature, Support};
-use pagemill_pager::{Announcement, SETUP_VARIABLE, Setup};
+use pagemill_pager::{Announcement, Place, SETUP_VARIABLE, Setup};
 use pagemill_report::ResultSet;
 
 use super::arguments::{RunArguments, WhenStoreFails};
-use super::counts;
+use super::{counts, serve};
 use crate::failure::Failure;
 use crate::output;
 use crate::preload::{find_library, with_library};
@@ -125,7 +125,11 @@ fn warn(setup: &Setup, program: &str, ended: mpsc::Receiver<()>) -> bool {
 }
 
 fn setup(arguments: &RunArguments) -> Result<Setup, Failure> {
-    let mut setup = Setup::new(arguments.memory, &place(&arguments.to)?);
+    let place = place(&arguments.to)?;
+    if let Some(server) = Place::parse(&place).map_err(usage)?.server() {
+        serve::check_network(server, &arguments.tenant)?;
+    }
+    let mut setup = Setup::new(arguments.memory, &place);
     setup.limit_bytes = arguments.limit.unwrap_or(u64::MAX);
     setup.page_bytes = arguments.page_size;
     setup.policy.clone_from(&arguments.policy);

@@ -25,8 +25,10 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         let token = Token::read(Path::new(file)).map_err(usage)?;
         tenants.push((name.to_owned(), token, quota));
     }
+    let address: Address = arguments.listen.parse().map_err(usage)?;
+    check_network(&address, &arguments.tenant)?;
     let config = ServerConfig {
-        address: arguments.listen.parse().map_err(usage)?,
+        address,
         tenants,
         grace: Duration::from_secs(arguments.grace_seconds),
     };
@@ -42,6 +44,17 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     .map_err(|error| Failure::Run(format!("cannot wait for signals: {error}")))?;
     let _ = stopped.recv();
     Ok(())
+}
+
+/// Refuses bytes that others could read on their way, unless the user wants it.
+pub fn check_network(address: &Address, tenant: &TenantArguments) -> Result<(), Failure> {
+    if tenant.trust_network || address.is_local() {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "{address} is no address of this computer alone, and bytes go over the wire as they are: use a tunnel, such as \
+         `ssh -N -L 7470:127.0.0.1:7470 HOST` with tcp://127.0.0.1:7470 at both ends, or --trust-network in a network of your own"
+    )))
 }
 
 fn store(arguments: &ServeArguments) -> Result<Arc<dyn Store>, Failure> {

@@ -2,12 +2,14 @@
 //!
 //! * [`FaultWatch`]: who touches pages of shared memory files.
 //! * [`Userfault`]: private memory whose pages come and go: [`Paged`] memory, and [`Frames`] that its pages are made of.
+//! * [`Guest`]: memory of another process, a virtual machine's, whose pages come from elsewhere.
 //! * [`Answering`]: faults that the faulting thread answers itself, in a signal handler.
 //! * [`Support`]: what this kernel has, and lets this user have.
 //!
 //! See `Documentation/admin-guide/mm/userfaultfd.rst` of the kernel.
 
 mod frames;
+mod guest;
 mod paged;
 pub(crate) mod raw;
 mod signal;
@@ -16,6 +18,7 @@ mod waiter;
 mod watch;
 
 pub use frames::{Frames, Taken};
+pub use guest::{Guest, GuestEvent};
 pub use paged::{Paged, PagedFault, Userfault};
 pub use signal::{Answer, Answering};
 pub use support::{Feature, Support};

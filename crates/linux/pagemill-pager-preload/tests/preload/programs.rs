@@ -224,7 +224,7 @@ fn descriptors_children_and_threads_are_the_programs() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let forms = "daemon close close_range closefrom dup2 reserve few_descriptors child_locks user filter filter_all namespace clone clone_paged last_thread";
+    let forms = "daemon close close_range closefrom dup2 reserve few_descriptors child_locks asks_for_filters user filter filter_all namespace clone clone_paged last_thread";
     for form in forms.split(' ') {
         let plain = process(folder.path(), form).output().expect("it runs");
         for to in ["compressed", folder.path().to_str().expect("text")] {

@@ -22,6 +22,19 @@ pub struct AddressError {
     text: String,
 }
 
+impl Address {
+    /// Whether bytes to it stay on this computer. Of a host that has no address, connecting says more.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::Unix(_) => true,
+            Self::Tcp(host) => match host.to_socket_addrs() {
+                Ok(mut found) => found.all(|address| address.ip().is_loopback()),
+                Err(_) => true,
+            },
+        }
+    }
+}
+
 impl FromStr for Address {
     type Err = AddressError;
 
