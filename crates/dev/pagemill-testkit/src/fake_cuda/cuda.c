@@ -134,8 +134,12 @@ static int context;
 int cuDevicePrimaryCtxRetain(void **retained, int device) { return *retained = &context, device; }
 int cuCtxSetCurrent(void *current) { return current == &context ? OK : complain("not the context"); }
 
+// Whether data are on their way: a prefetch is done when its turn comes, advice at once.
+static int is_moving;
+
 int cuCtxSynchronize(void) {
     if (is_set("fail-synchronize")) return LAUNCH_FAILED;
+    is_moving = 0;
     for (struct buffer *b = to_clear; b < to_clear + REGISTRATIONS; b++) {
         memset((void *)b->address, 0, b->bytes);
         *b = (struct buffer){0};
@@ -212,11 +216,14 @@ static int managed_part(uintptr_t address, size_t bytes, int device) {
 }
 
 int cuMemAdvise(uintptr_t address, size_t bytes, int advice, int device) {
-    return advice == 1 || advice == 3 || advice == 5 ? managed_part(address, bytes, device) : complain("advice");
+    if (is_moving && (advice == 1 || advice == 2)) return complain("data that are read mostly while they move back");
+    int is_known = advice == 1 || advice == 2 || advice == 3 || advice == 5;
+    return is_known ? managed_part(address, bytes, device) : complain("advice");
 }
 
 #ifndef OLD_DRIVER
 int cuMemPrefetchAsync(uintptr_t address, size_t bytes, int device, void *stream) {
+    is_moving = 1;
     return stream ? complain("a stream") : managed_part(address, bytes, device);
 }
 #endif
