@@ -5,8 +5,8 @@
 //! there is none of it, and while one thread waits for the other, nothing is lost by it.
 //!
 //! The kernel has no call that wakes a thread here. But a thread that sleeps in a fault runs nothing: it may have this one processor until it
-//! is awake. It has those that were its own again before it runs, since the handler comes first on the processor. That takes a privilege;
-//! without it, the kernel chooses.
+//! is awake. The handler, which runs first there, gives it its own processors back before it runs. Running first takes a privilege; without
+//! it, the kernel chooses.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

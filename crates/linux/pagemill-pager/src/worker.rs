@@ -363,16 +363,11 @@ impl Worker {
         core.counters
             .add(Count::CleanUnits, taken.len() as u64 - changed_units);
         let is_put = !units.is_empty();
-        if !is_put {
-            return Kept {
-                changed,
-                zero,
-                is_put,
-            };
-        }
         let mut sent_bytes = 0;
         core.until_it_works(|| {
-            sent_bytes = core.store.put(&units, &mut slots)?;
+            if is_put {
+                sent_bytes = core.store.put(&units, &mut slots)?;
+            }
             Ok::<_, StoreError>(())
         });
         core.counters.add(Count::SentBytes, sent_bytes);

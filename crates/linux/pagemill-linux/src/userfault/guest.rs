@@ -3,11 +3,8 @@
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::ptr;
 
-use super::raw::{
-    self, EVENT_PAGEFAULT, EVENT_REMOVE, IOCTL_WAKE, Message, RangeRequest, TransferRequest, ioctl,
-};
+use super::raw::{self, EVENT_PAGEFAULT, EVENT_REMOVE, TransferRequest, ioctl};
 use crate::{OsError, Result};
 
 /// Answers the faults of another process's memory, a virtual machine's guest.
@@ -49,22 +46,9 @@ impl Guest {
     /// # Errors
     /// Those of `read(2)`.
     pub fn next(&self) -> io::Result<Option<GuestEvent>> {
-        let mut message = Message::default();
-        // SAFETY: there is room for one message, which is numbers only.
-        let read = unsafe {
-            libc::read(
-                self.descriptor.as_raw_fd(),
-                ptr::from_mut(&mut message).cast(),
-                size_of::<Message>(),
-            )
+        let Some(message) = raw::next_message(&self.descriptor)? else {
+            return Ok(None);
         };
-        if read < 0 {
-            let error = io::Error::last_os_error();
-            return match error.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
-                _ => Err(error),
-            };
-        }
         Ok(Some(match message.event {
             EVENT_PAGEFAULT => GuestEvent::Touched(message.address),
             // The start is where a fault has its flags, the end where it has its address.
@@ -93,12 +77,8 @@ impl Guest {
 
     /// Lets those try again who wait for a touch of `range`.
     pub fn wake(&self, range: Range<u64>) {
-        let mut request = RangeRequest {
-            start: range.start,
-            bytes: range.end - range.start,
-        };
-        // SAFETY: the request is the one that IOCTL_WAKE takes. It fails only for ranges that are none.
-        let _ = unsafe { ioctl(self.descriptor.as_raw_fd(), IOCTL_WAKE, &mut request) };
+        // It fails only for ranges that are none.
+        let _ = raw::wake(&self.descriptor, &range);
     }
 }
 

@@ -10,8 +10,8 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use super::raw::{
     self, EVENT_PAGEFAULT, FAULT_WRITE, FEATURE_MOVE, FEATURE_SIGBUS, FEATURE_THREAD_ID,
-    IOCTL_MOVE, IOCTL_REGISTER, IOCTL_WAKE, MODE_DONTWAKE, Message, REGISTER_MISSING, RangeRequest,
-    RegisterRequest, TransferRequest, ioctl,
+    IOCTL_MOVE, IOCTL_REGISTER, MODE_DONTWAKE, REGISTER_MISSING, RangeRequest, RegisterRequest,
+    TransferRequest, ioctl,
 };
 use crate::{OsError, Result};
 
@@ -71,46 +71,22 @@ impl Userfault {
     /// # Errors
     /// Those of `read(2)`.
     pub fn next(&self) -> io::Result<Option<PagedFault>> {
-        loop {
-            let mut message = Message::default();
-            // SAFETY: there is room for one message, which is numbers only.
-            let read = unsafe {
-                libc::read(
-                    self.descriptor.as_raw_fd(),
-                    ptr::from_mut(&mut message).cast(),
-                    size_of::<Message>(),
-                )
-            };
-            if read >= 0 && read != size_of::<Message>() as isize {
-                return Err(io::Error::other("the descriptor is another file's"));
-            }
-            if read >= 0 {
-                if message.event == EVENT_PAGEFAULT {
-                    return Ok(Some(PagedFault {
-                        address: message.address & !(UNIT - 1),
-                        is_write: message.flags & FAULT_WRITE != 0,
-                        thread: message.thread as u32,
-                    }));
-                }
-                continue;
-            }
-            let error = io::Error::last_os_error();
-            match error.kind() {
-                io::ErrorKind::WouldBlock => return Ok(None),
-                io::ErrorKind::Interrupted => {}
-                _ => return Err(error),
+        while let Some(message) = raw::next_message(&self.descriptor)? {
+            if message.event == EVENT_PAGEFAULT {
+                return Ok(Some(PagedFault {
+                    address: message.address & !(UNIT - 1),
+                    is_write: message.flags & FAULT_WRITE != 0,
+                    thread: message.thread as u32,
+                }));
             }
         }
+        Ok(None)
     }
 
     /// Lets those try again who wait for a touch of `range`.
     pub fn wake(&self, range: Range<u64>) {
-        let mut request = RangeRequest {
-            start: range.start,
-            bytes: range.end - range.start,
-        };
-        // SAFETY: the request is the one that IOCTL_WAKE takes. It fails only for ranges that are none.
-        let _ = unsafe { ioctl(self.descriptor.as_raw_fd(), IOCTL_WAKE, &mut request) };
+        // It fails only for ranges that are none.
+        let _ = raw::wake(&self.descriptor, &range);
     }
 
     /// From now on, touches of missing pages of `range` are answered here.

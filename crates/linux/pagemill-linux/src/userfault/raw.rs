@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 pub const API: u64 = 0xaa;
@@ -106,6 +107,42 @@ pub unsafe fn ioctl<T>(
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
+}
+
+/// The next message, if there is one, or once there is one where the descriptor waits.
+pub fn next_message(descriptor: &OwnedFd) -> io::Result<Option<Message>> {
+    let mut message = Message::default();
+    loop {
+        // SAFETY: there is room for one message, which is numbers only.
+        let read = unsafe {
+            libc::read(
+                descriptor.as_raw_fd(),
+                std::ptr::from_mut(&mut message).cast(),
+                size_of::<Message>(),
+            )
+        };
+        if read >= 0 {
+            let is_whole = read == size_of::<Message>() as isize;
+            let other = || io::Error::other("the descriptor is another file's");
+            return is_whole.then_some(Some(message)).ok_or_else(other);
+        }
+        let error = io::Error::last_os_error();
+        match error.kind() {
+            io::ErrorKind::WouldBlock => return Ok(None),
+            io::ErrorKind::Interrupted => {}
+            _ => return Err(error),
+        }
+    }
+}
+
+/// Lets those try again who wait for a touch of `range`.
+pub fn wake(descriptor: &OwnedFd, range: &Range<u64>) -> io::Result<()> {
+    let mut request = RangeRequest {
+        start: range.start,
+        bytes: range.end.saturating_sub(range.start),
+    };
+    // SAFETY: the request is the one that IOCTL_WAKE takes.
+    unsafe { ioctl(descriptor.as_raw_fd(), IOCTL_WAKE, &mut request) }
 }
 
 /// A new descriptor by the system call, with `flags` beside closing at `exec`.

@@ -4,9 +4,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::raw::{
     self, EVENT_PAGEFAULT, FEATURE_FLAG_WP, FEATURE_MINOR_SHMEM, FEATURE_MISSING_SHMEM,
-    FEATURE_WP_SHMEM, IOCTL_REGISTER, IOCTL_UNREGISTER, IOCTL_WAKE, IOCTL_WRITEPROTECT, MODE_WP,
-    Message, ProtectRequest, REGISTER_MINOR, REGISTER_MISSING, REGISTER_WP, RangeRequest,
-    RegisterRequest, ioctl,
+    FEATURE_WP_SHMEM, IOCTL_REGISTER, IOCTL_UNREGISTER, IOCTL_WRITEPROTECT, MODE_WP,
+    ProtectRequest, REGISTER_MINOR, REGISTER_MISSING, REGISTER_WP, RangeRequest, RegisterRequest,
+    ioctl,
 };
 
 /// Watches pages of shared memory files: a thread that touches one waits until it is released.
@@ -89,9 +89,7 @@ impl FaultWatch {
     }
 
     fn wake(&self, range: &Range<u64>) -> io::Result<()> {
-        let mut request = request_of(range);
-        // SAFETY: the request is the one that IOCTL_WAKE takes.
-        unsafe { ioctl(self.descriptor.as_raw_fd(), IOCTL_WAKE, &mut request) }
+        raw::wake(&self.descriptor, range)
     }
 
     /// Lets all threads touch the pages of `range` again, and wakes those that wait.
@@ -112,26 +110,9 @@ impl FaultWatch {
     /// Those of `read(2)`.
     pub fn next_touch(&self) -> io::Result<u64> {
         loop {
-            let mut message = Message::default();
-            // SAFETY: there is room for one message, which is numbers only.
-            let read = unsafe {
-                libc::read(
-                    self.descriptor.as_raw_fd(),
-                    std::ptr::from_mut(&mut message).cast(),
-                    size_of::<Message>(),
-                )
-            };
-            match usize::try_from(read) {
-                Ok(bytes) if bytes == size_of::<Message>() && message.event == EVENT_PAGEFAULT => {
-                    return Ok(message.address);
-                }
-                Ok(_) => {}
-                Err(_) => {
-                    let error = io::Error::last_os_error();
-                    if error.kind() != io::ErrorKind::Interrupted {
-                        return Err(error);
-                    }
-                }
+            let message = raw::next_message(&self.descriptor)?;
+            if let Some(message) = message.filter(|message| message.event == EVENT_PAGEFAULT) {
+                return Ok(message.address);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Threads that fault alone, which a handler follows.
 
 use pagemill_pager::store::Compressed;
+use pagemill_pager::{Allocation, Pager};
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 
 use crate::memory::Memory;
@@ -8,6 +9,16 @@ use crate::{config, pager};
 
 const UNIT: u64 = 4096;
 const UNITS: u64 = 2048;
+
+/// Memory of so many units, and few frames.
+fn paged(units: u64) -> Option<(Pager, Allocation)> {
+    let pager = pager(
+        &config(UNITS / 8 * UNIT, 1),
+        Box::new(Compressed::new(u64::MAX)),
+    )?;
+    let allocation = pager.allocate(units * UNIT).expect("memory");
+    Some((pager, allocation))
+}
 
 /// Touches all units of `memory`, of which an eighth has frames, in a scattered order; calls `after` behind each.
 fn scatter(memory: &Memory, mut after: impl FnMut(u64)) {
@@ -24,14 +35,10 @@ fn scatter(memory: &Memory, mut after: impl FnMut(u64)) {
 /// It would hand what it has in a fault to the threads that it makes, and count its processors by it.
 #[test]
 fn a_thread_has_its_own_processors_whenever_it_runs() {
-    let Some(pager) = pager(
-        &config(UNITS / 8 * UNIT, 1),
-        Box::new(Compressed::new(u64::MAX)),
-    ) else {
+    let Some((_pager, allocation)) = paged(UNITS) else {
         return;
     };
-    let memory = pager.allocate(UNITS * UNIT).expect("memory");
-    let memory = Memory::new(memory.range());
+    let memory = Memory::new(allocation.range());
     let all = sched_getaffinity(None).expect("processors");
     for _ in 0..4 {
         scatter(&memory, |_| assert_eq!(sched_getaffinity(None), Ok(all)));
@@ -40,14 +47,10 @@ fn a_thread_has_its_own_processors_whenever_it_runs() {
 
 #[test]
 fn processors_that_another_gives_to_a_faulting_thread_stay() {
-    let Some(pager) = pager(
-        &config(UNITS / 8 * UNIT, 1),
-        Box::new(Compressed::new(u64::MAX)),
-    ) else {
+    let Some((_pager, allocation)) = paged(UNITS) else {
         return;
     };
-    let memory = pager.allocate(UNITS * UNIT).expect("memory");
-    let memory = Memory::new(memory.range());
+    let memory = Memory::new(allocation.range());
     let all = sched_getaffinity(None).expect("processors");
     let first = (0..CpuSet::MAX_CPU).find(|number| all.is_set(*number));
     let mut one = CpuSet::new();
@@ -67,14 +70,10 @@ fn processors_that_another_gives_to_a_faulting_thread_stay() {
 /// The handler that follows one of them must let the others answer as well.
 #[test]
 fn threads_that_fault_after_one_another_and_together_are_answered() {
-    let Some(pager) = pager(
-        &config(UNITS / 8 * UNIT, 1),
-        Box::new(Compressed::new(u64::MAX)),
-    ) else {
+    let Some((_pager, allocation)) = paged(4 * UNITS) else {
         return;
     };
-    let memory = pager.allocate(4 * UNITS * UNIT).expect("memory");
-    let all = Memory::new(memory.range());
+    let all = Memory::new(allocation.range());
     let parts: Vec<_> = (0..4)
         .map(|part| all.part(part * UNITS * UNIT..(part + 1) * UNITS * UNIT))
         .collect();
