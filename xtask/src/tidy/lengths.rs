@@ -20,7 +20,6 @@ pub const LONGER: &[Longer] = &[
         "crates/net/pagemill-fabric/tests/programs/areas/messages.c",
         632,
     ),
-    Longer("crates/linux/pagemill-pager/src/pager.rs", 772),
     Longer(
         "crates/linux/pagemill-pager/src/remote/server/simulated/client.rs",
         632,

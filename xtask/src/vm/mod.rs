@@ -87,7 +87,7 @@ fn run_on(guest: &Guest, filters: &[String], keep: bool, tally: &mut Tally) -> R
     let suites: Vec<Suite> = Suite::load_all(&workshop.sources.join("suites"))?
         .into_iter()
         .filter(|suite| suite.is_meant(filters) && suite.is_for(guest.architecture))
-        .map(|suite| suite.on(guest.release, guest.architecture))
+        .map(|suite| product::under_own(suite.on(guest.release, guest.architecture)))
         .collect();
     let is_mrc = filters.is_empty() || filters.iter().any(|part| mrc::NAME.contains(part));
     let records = is_mrc && guest.is_own();
@@ -125,7 +125,13 @@ fn run_on(guest: &Guest, filters: &[String], keep: bool, tally: &mut Tally) -> R
 fn run_suite(workshop: &Workshop, suite: &Suite, kernel: &Kernel, keep: bool, tally: &mut Tally) {
     let reason = match suite.cannot_run_on(&kernel.release) {
         Some(reason) => Ok(Some(reason)),
-        None => suite.bundle.provide(workshop),
+        None => suite
+            .bundle
+            .provide(workshop)
+            .and_then(|reason| match reason {
+                Some(reason) => Ok(Some(reason)),
+                None => product::cannot_run_under(&suite.machine.under),
+            }),
     };
     if let Some(reason) = reason.unwrap_or_else(|error| Some(format!("{error:#}"))) {
         for test in &suite.test {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use pagemill_vm::Files;
+use pagemill_vm::{Files, Suite};
 
 use crate::{built, process};
 
@@ -20,6 +20,38 @@ pub fn provide(products: &[String], work: &Path) -> Result<Files> {
         files.add(&product.guest_path(), &product.provide(work)?)?;
     }
     Ok(files)
+}
+
+/// The suite, with `pagemill` of this workspace where its emulator runs under that.
+pub fn under_own(mut suite: Suite) -> Suite {
+    if let Some(word) = suite.machine.under.first_mut()
+        && word == "pagemill"
+    {
+        *word = built::folder().join(&*word).display().to_string();
+    }
+    suite
+}
+
+/// Why an emulator cannot run under this command, if so.
+pub fn cannot_run_under(words: &[String]) -> Result<Option<String>> {
+    let Some((program, words)) = words.split_first() else {
+        return Ok(None);
+    };
+    built::provide()?;
+    let tried = Command::new(program).args(words).arg("true").output();
+    let tried = tried.with_context(|| format!("cannot start {program}"))?;
+    match tried.status.code() {
+        Some(0) => Ok(None),
+        // What is missing is the machine's.
+        Some(3) => Ok(Some(
+            String::from_utf8_lossy(&tried.stderr).trim().to_owned(),
+        )),
+        _ => bail!(
+            "{program} {}: {}",
+            words.join(" "),
+            String::from_utf8_lossy(&tried.stderr)
+        ),
+    }
 }
 
 /// What cargo builds of a package of this workspace.

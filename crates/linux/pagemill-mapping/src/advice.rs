@@ -96,12 +96,20 @@ impl<S: Source> RangeTable<S> {
         part: Range<usize>,
         effect: Effect,
     ) -> Result<(), i32> {
-        if effect == Effect::Discard {
-            return self.discard(extent, part);
+        match effect {
+            Effect::Discard => return self.discard(extent, part),
+            Effect::Inherit(is_inherited) => {
+                if !self.source.set_inherited(part.clone(), is_inherited) {
+                    self.make_range_plain(&part)?;
+                    // SAFETY: the advice leaves the bytes as they are.
+                    unsafe { kernel::advise(part.start, part.len(), call.third()) };
+                }
+                return Ok(());
+            }
+            _ => {}
         }
         // Huge mappings take less advice than others, and the kernel knows which.
-        let is_asked =
-            self.is_huge(extent) && !matches!(call.third(), libc::MADV_DOFORK | KEEPONFORK);
+        let is_asked = self.is_huge(extent) && call.third() != KEEPONFORK;
         if is_asked || effect == Effect::Native {
             // SAFETY: the advice leaves the bytes as they are.
             let answer = unsafe { kernel::advise(part.start, part.len(), call.third()) };
@@ -141,6 +149,8 @@ const KEEPONFORK: i32 = libc::MADV_KEEPONFORK;
 enum Effect {
     /// Bytes become zero.
     Discard,
+    /// A child of `fork` has the memory, or not.
+    Inherit(bool),
     /// None that a program could see.
     None,
     /// That on the kernel's own memory.
@@ -155,13 +165,16 @@ fn effect(advice: i32, is_native: bool) -> Effect {
     const COLLAPSE: i32 = 25;
     match advice {
         libc::MADV_DONTNEED | DONTNEED_LOCKED => Effect::Discard,
+        libc::MADV_DONTFORK => Effect::Inherit(false),
+        libc::MADV_DOFORK => Effect::Inherit(true),
         libc::MADV_NORMAL
         | libc::MADV_RANDOM
         | libc::MADV_SEQUENTIAL
         | libc::MADV_WILLNEED
         | libc::MADV_FREE
-        | libc::MADV_DOFORK
         | KEEPONFORK
+        | libc::MADV_MERGEABLE
+        | libc::MADV_UNMERGEABLE
         | libc::MADV_HUGEPAGE
         | libc::MADV_NOHUGEPAGE
         | libc::MADV_COLD

@@ -77,11 +77,16 @@ impl<S: Source> LentMemory<S> {
     fn lend(&self, bytes: usize, purpose: Purpose) -> Option<usize> {
         let lent = self.with(|table| {
             let lent = table.lend(bytes, purpose)?;
-            self.low.fetch_min(lent.start, Ordering::Relaxed);
-            self.high.fetch_max(lent.end, Ordering::Relaxed);
+            self.come_near(&lent);
             Some(lent)
         })??;
         Some(lent.start)
+    }
+
+    /// From now on, calls on `lent` are looked at.
+    fn come_near(&self, lent: &Range<usize>) {
+        self.low.fetch_min(lent.start, Ordering::Relaxed);
+        self.high.fetch_max(lent.end, Ordering::Relaxed);
     }
 
     /// Whether `range` may be lent, or was.
@@ -138,24 +143,35 @@ impl<S: Source> LentMemory<S> {
         })
     }
 
-    fn lend_mapping(&self, call: &Call) -> Option<usize> {
+    /// The answer to an `mmap` that the source serves.
+    ///
+    /// # Safety
+    /// As the call itself.
+    unsafe fn lend_mapping(&self, call: &Call) -> Option<Answer> {
         let [_, bytes, _, flags, ..] = call.arguments;
         if call.kind() != Kind::Map || !S::serves(call) {
             return None;
+        }
+        if let Some(place) = call.replaces() {
+            // SAFETY: by the contract of this function, the program asks for this call.
+            let answer = self.with(|table| unsafe { table.lend_at(call, place.clone()) })?;
+            self.come_near(&place);
+            return Some(answer.unwrap_or_else(|error| -(refusal(error) as Answer)));
         }
         let purpose = if has(flags, libc::MAP_HUGETLB) {
             Purpose::HugeMapping
         } else {
             Purpose::Mapping
         };
-        self.lend(bytes, purpose)
+        Some(self.lend(bytes, purpose)? as Answer)
     }
 }
 
 impl<S: Source> MemoryCalls for LentMemory<S> {
     unsafe fn answer(&self, call: &Call) -> Answer {
-        if let Some(start) = self.lend_mapping(call) {
-            return start as Answer;
+        // SAFETY: by the contract of this function, the program asks for this call.
+        if let Some(answer) = unsafe { self.lend_mapping(call) } {
+            return answer;
         }
         let is_near = match call.kind() {
             Kind::Map => false,

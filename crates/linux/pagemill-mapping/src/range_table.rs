@@ -68,8 +68,36 @@ impl<S: Source> RangeTable<S> {
 
     /// Memory of the source, entered.
     pub fn lend(&mut self, bytes: usize, purpose: Purpose) -> Option<Range<usize>> {
+        let lent = self.source.lend(self.next, bytes)?;
+        self.enter(lent.clone(), purpose);
+        Some(lent)
+    }
+
+    /// An `mmap` at a place of the program's choice, for which the source lends memory if it can.
+    ///
+    /// # Safety
+    /// As the call itself.
+    pub unsafe fn lend_at(&mut self, call: &Call, place: Range<usize>) -> Result<Answer, i32> {
+        let mut closed = *call;
+        closed.arguments[2] = libc::PROT_NONE as usize;
+        // The source says what the program may have, and whose pages it gets.
+        closed.arguments[3] |= libc::MAP_NORESERVE as usize;
+        closed.arguments[3] &= !(libc::MAP_HUGETLB as usize);
+        // SAFETY: by the contract of this function, the program gives up what is there; no thread may touch it before the call is over.
+        let answer = unsafe { self.replace(&closed) }?;
+        if has_failed(answer) {
+            return Ok(answer);
+        }
+        if self.source.lend_at(self.next, place.clone()) {
+            self.enter(place, Purpose::Mapping);
+            return Ok(answer);
+        }
+        // SAFETY: by the contract of this function, the program asks for this call.
+        Ok(unsafe { call.perform() })
+    }
+
+    fn enter(&mut self, lent: Range<usize>, purpose: Purpose) {
         let block = self.next;
-        let lent = self.source.lend(block, bytes)?;
         self.next = BlockId(block.0 + 1);
         let (start, end, lent_bytes) = (lent.start, lent.end, lent.len());
         if !self.source.is_native(Kind::Fork) {
@@ -86,7 +114,6 @@ impl<S: Source> RangeTable<S> {
         if purpose == Purpose::Heap {
             self.heap.insert(start, HeapBlock { bytes: lent_bytes });
         }
-        Some(lent)
     }
 
     /// Length of the heap block that starts at `start`.
@@ -176,6 +203,9 @@ impl<S: Source> RangeTable<S> {
             self.extents.clear();
             self.blocks.clear();
         }
+        let mut gone = self.extents();
+        gone.retain(|extent| !self.source.is_inherited(extent));
+        gone.into_iter().for_each(|extent| self.forget(extent));
         self.copies.clear();
         self.source.reset_in_child();
     }

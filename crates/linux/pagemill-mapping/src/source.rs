@@ -24,6 +24,11 @@ pub trait Source: Send {
     /// Maps at least `bytes` bytes, if it has them at once.
     fn lend(&mut self, block: BlockId, bytes: usize) -> Option<Range<usize>>;
 
+    /// Has `place`, mapped afresh and without access, be memory of its own as [`Source::lend`] lends it, if it has so much.
+    fn lend_at(&mut self, _block: BlockId, _place: Range<usize>) -> bool {
+        false
+    }
+
     /// A part of what it lent is no longer mapped.
     fn unmapped(&mut self, _part: Range<usize>) {}
 
@@ -57,6 +62,17 @@ pub trait Source: Send {
     /// An error number; the memory is as before.
     fn make_plain(&mut self, extent: Range<usize>) -> Result<(), i32> {
         plain::copy_out(extent)
+    }
+
+    /// Whether a child of `fork` has `part` from now on (`MADV_DOFORK`) or not (`MADV_DONTFORK`); answers whether it can be so. If not, the
+    /// memory becomes plain first.
+    fn set_inherited(&mut self, _part: Range<usize>, is_inherited: bool) -> bool {
+        is_inherited
+    }
+
+    /// Called in a forked child, where `Fork` is native: whether it has `extent`.
+    fn is_inherited(&self, _extent: &Range<usize>) -> bool {
+        true
     }
 
     /// A native `mremap` has moved memory. Where `to` is longer, what is beyond reads as zero.

@@ -84,6 +84,11 @@ impl Source for Paged {
         Some(start as usize..start as usize + bytes)
     }
 
+    fn lend_at(&mut self, _block: BlockId, place: Range<usize>) -> bool {
+        let place = place.start as u64..place.end as u64;
+        pager().is_some_and(|pager| pager.map_raw_at(place).is_ok())
+    }
+
     fn unmapped(&mut self, part: Range<usize>) {
         if let Some(pager) = pager() {
             pager.forget(part.start as u64..part.end as u64);
@@ -92,11 +97,10 @@ impl Source for Paged {
 
     fn release_block(&mut self, _block: BlockId) {}
 
-    /// Private anonymous mappings that are readable and writable, wherever the kernel would put them.
+    /// Private anonymous mappings that are readable and writable.
     fn serves(call: &Call) -> bool {
         let [_, bytes, access, flags, ..] = call.arguments;
-        const OTHERS: c_int = libc::MAP_FIXED
-            | libc::MAP_FIXED_NOREPLACE
+        const OTHERS: c_int = libc::MAP_FIXED_NOREPLACE
             | libc::MAP_GROWSDOWN
             | libc::MAP_STACK
             | libc::MAP_HUGETLB
@@ -121,6 +125,15 @@ impl Source for Paged {
             pager.discard(part.start as u64..part.end as u64);
         }
         Ok(())
+    }
+
+    fn set_inherited(&mut self, part: Range<usize>, is_inherited: bool) -> bool {
+        let part = part.start as u64..part.end as u64;
+        pager().is_some_and(|pager| pager.set_inherited(&part, is_inherited))
+    }
+
+    fn is_inherited(&self, extent: &Range<usize>) -> bool {
+        pager().is_some_and(|pager| pager.range_at(extent.start as u64).is_some())
     }
 
     fn make_plain(&mut self, extent: Range<usize>) -> Result<(), i32> {

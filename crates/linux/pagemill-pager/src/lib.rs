@@ -7,6 +7,7 @@
 
 mod beside;
 mod config;
+mod core;
 mod counters;
 mod file;
 mod gate;
@@ -27,10 +28,11 @@ mod worker;
 mod write_back;
 
 pub use config::{Config, ConfigError, WhenStoreFails};
+pub use core::PagerError;
 pub use counters::{COUNTERS, Count, Counters};
 pub use file::{FileError, FileMode};
 pub use guest::{GuestError, Served, serve_guest};
-pub use pager::{Allocation, Pager, PagerError};
+pub use pager::{Allocation, Pager};
 pub use running::{Announcement, Running, running};
 pub use setup::{Place, SETUP_VARIABLE, Setup, SetupError};
 

@@ -1,61 +1,22 @@
-use std::fmt;
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pagemill_linux::OsError;
-use pagemill_linux::process::{SignalsHeld, end_now, refuse_signals};
+use pagemill_linux::process::{SignalsHeld, refuse_signals};
 use pagemill_linux::userfault::{Answering, FaultWaiter, Paged, Userfault, hold_open};
-use pagemill_policy::paging::{Move, PagingSpec, TraceEvent};
-use pagemill_policy::residency::{BLOCK_PAGES, PageMask};
 
-use crate::beside::Faulting;
-use crate::config::{Config, ConfigError, WhenStoreFails};
+use crate::BLOCK_BYTES;
+use crate::config::Config;
+use crate::core::{Core, Fate, PagerError};
 use crate::counters::{Count, Counters};
 use crate::file::{FileError, FileMode, MappedFile};
-use crate::gate::Gate;
 use crate::handlers::{Handlers, event};
 use crate::in_thread;
-use crate::probe::own_cpu_ns;
-use crate::record::Record;
-use crate::recorder::Recorder;
-use crate::regions::{Region, Regions};
-use crate::shard::{Shard, Site, State};
-use crate::store::{NO_SLOT, Slot, Store, StoreError};
+use crate::regions::Region;
+use crate::store::Store;
 use crate::worker::Worker;
-use crate::{BLOCK_BYTES, UNIT_BYTES};
-
-/// How long a failed store is left alone.
-const PAUSE: Duration = Duration::from_millis(100);
-
-/// Why there is no pager, or no memory of it.
-#[derive(Debug, thiserror::Error)]
-pub enum PagerError {
-    /// The configuration does not fit together.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// Linux refused something.
-    #[error(transparent)]
-    Os(#[from] OsError),
-    /// A thread could not be started.
-    #[error("cannot start a thread that answers page faults: {0}")]
-    Thread(std::io::Error),
-    /// The store is of no use.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A file cannot be memory, or cannot be written.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// It gives out no more memory.
-    #[error("the pager has ended: a child, a filter or a namespace allowed no paged memory")]
-    Retired,
-    /// A child has no threads that answer faults in the parent.
-    #[error("a child of fork has no paged memory where threads answer their own faults")]
-    InThread,
-}
 
 /// Gives out memory beyond its frames.
 #[derive(Debug)]
@@ -64,36 +25,6 @@ pub struct Pager {
     handlers: Mutex<Handlers>,
     /// Where threads answer their own faults.
     answering: Mutex<Option<Answering>>,
-}
-
-/// What all threads of a pager share.
-pub struct Core {
-    pub gate: Gate,
-    pub regions: Regions,
-    pub shards: Vec<Shard>,
-    pub store: Box<dyn Store>,
-    pub counters: Counters,
-    pub faulting: Faulting,
-    pub verify: bool,
-    /// Of the hashes: no program can be made to collide.
-    pub seed: u64,
-    page_units: u32,
-    config: Config,
-    userfault: RwLock<Arc<Userfault>>,
-    /// Units in frames, by shard.
-    resident: Vec<AtomicU32>,
-    /// The process that has the memory: a child of `fork` may inherit this value alone.
-    process: AtomicU32,
-    /// Whether no more memory is paged.
-    is_retired: AtomicBool,
-}
-
-impl fmt::Debug for Core {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Core")
-            .field("store", &self.store)
-            .finish_non_exhaustive()
-    }
 }
 
 /// Paged memory of a library's user. It ends when this is dropped; nothing may refer to it any more then.
@@ -114,31 +45,7 @@ impl Pager {
         store: Box<dyn Store>,
         counters: Counters,
     ) -> Result<Self, PagerError> {
-        let spec = config.of_shard()?;
-        let userfault = Arc::new(open(config)?);
-        let mut recorder = recorder(config, &spec)?;
-        let shards = (0..config.shards.get())
-            .map(|_| Shard::new(&spec, recorder.take()))
-            .collect::<Result<Vec<_>, _>>();
-        let core = Arc::new(Core {
-            gate: Gate::default(),
-            regions: Regions::default(),
-            resident: (0..config.shards.get())
-                .map(|_| Default::default())
-                .collect(),
-            // The same values passed the check above.
-            shards: shards.unwrap_or_default(),
-            store,
-            counters,
-            faulting: Faulting::default(),
-            verify: config.verify,
-            seed: seed(),
-            page_units: spec.page_units(),
-            config: config.clone(),
-            userfault: RwLock::new(userfault),
-            process: AtomicU32::new(std::process::id()),
-            is_retired: AtomicBool::new(false),
-        });
+        let core = Arc::new(Core::new(config, store, counters)?);
         let pager = Self {
             core,
             handlers: Mutex::default(),
@@ -211,7 +118,7 @@ impl Pager {
     /// # Errors
     /// There is too little address space.
     pub fn allocate(&self, bytes: u64) -> Result<Allocation, PagerError> {
-        let region = self.map(bytes, None)?;
+        let region = self.map(None, |userfault| Paged::map(userfault, bytes.max(1)))?;
         Ok(self.allocation(region))
     }
 
@@ -229,7 +136,8 @@ impl Pager {
         bytes: u64,
     ) -> Result<Allocation, PagerError> {
         let file = MappedFile::open(path, mode, offset, bytes)?;
-        let region = self.map(file.memory_bytes(), Some(file))?;
+        let bytes = file.memory_bytes().max(1);
+        let region = self.map(Some(file), |userfault| Paged::map(userfault, bytes))?;
         Ok(self.allocation(region))
     }
 
@@ -246,16 +154,30 @@ impl Pager {
     /// # Errors
     /// There is too little address space.
     pub fn map_raw(&self, bytes: u64) -> Result<u64, PagerError> {
-        Ok(self.map(bytes, None)?.memory.range().start)
+        let region = self.map(None, |userfault| Paged::map(userfault, bytes.max(1)))?;
+        Ok(region.memory.range().start)
     }
 
-    fn map(&self, bytes: u64, file: Option<MappedFile>) -> Result<Arc<Region>, PagerError> {
+    /// As [`Pager::map_raw`], in the place of memory that is private, without pages and without access.
+    ///
+    /// # Errors
+    /// The kernel refuses. The memory is as it was.
+    pub fn map_raw_at(&self, place: Range<u64>) -> Result<(), PagerError> {
+        self.map(None, |userfault| Paged::take(userfault, place))?;
+        Ok(())
+    }
+
+    fn map(
+        &self,
+        file: Option<MappedFile>,
+        map: impl FnOnce(&Userfault) -> pagemill_linux::Result<Paged>,
+    ) -> Result<Arc<Region>, PagerError> {
         let _held = SignalsHeld::new();
         let _inside = self.core.gate.enter();
         if self.is_retired() {
             return Err(PagerError::Retired);
         }
-        let memory = Paged::map(&self.core.userfault(), bytes.max(1))?;
+        let memory = map(&self.core.userfault())?;
         Ok(self.core.enter(memory, file))
     }
 
@@ -281,12 +203,14 @@ impl Pager {
     pub fn forget(&self, range: Range<u64>) {
         let _held = SignalsHeld::new();
         let _inside = self.core.gate.enter();
-        for (part, region) in self.core.regions.touched(&range) {
-            self.core.regions.remove(&part);
-            region.memory.forget(part.clone());
-            self.core.discard(&region, part.clone(), Fate::Gone);
-            self.core.note_gone(&region, &part);
-        }
+        self.core.forget(&range);
+    }
+
+    /// Whether children of `fork` are to have `range` of raw memory; answers whether it can be so. It can for whole pieces.
+    pub fn set_inherited(&self, range: &Range<u64>, is_inherited: bool) -> bool {
+        let _inside = self.core.gate.enter();
+        let touched = self.core.regions.touched(range);
+        (touched.iter()).all(|(part, region)| region.memory.keep_back(part, !is_inherited))
     }
 
     /// Makes `range` of raw memory plain: all its bytes are in frames that count no more, and their faults are the kernel's. Other
@@ -320,9 +244,7 @@ impl Pager {
         if self.is_retired() || self.core.config.in_thread {
             return true;
         }
-        let copies = (0..self.core.handlers() + 2).map(|_| event());
-        let copies: Result<Vec<_>, _> = copies.collect();
-        copies.is_ok() && open(&self.core.config).is_ok()
+        self.core.can_be_inherited()
     }
 
     /// From now on, there is no more paged memory to get. What was given out is paged until it is made plain.
@@ -376,29 +298,13 @@ impl Pager {
         if core.config.in_thread {
             return Err(PagerError::InThread);
         }
-        core.faulting.end();
-        core.freeze();
-        core.shards
-            .iter()
-            .for_each(|shard| shard.lock().end_record());
-        core.store.enter_child()?;
-        let userfault = Arc::new(open(&core.config)?);
-        core.process.store(std::process::id(), Ordering::Relaxed);
-        for region in core.regions.all() {
-            if region.file.is_some() {
-                region.memory.forget(region.memory.range());
-            }
-            region.memory.adopt(&userfault)?;
-        }
-        core.inherit(false);
-        *core
-            .userfault
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = userfault;
+        core.enter_child()?;
         // They are the parent's.
         (self.handlers().threads.drain(..)).for_each(std::mem::forget);
         core.gate.open();
-        self.start_workers()
+        self.start_workers()?;
+        core.leave_places();
+        Ok(())
     }
 }
 
@@ -469,304 +375,4 @@ impl Drop for Allocation {
         let _inside = self.core.gate.enter();
         self.core.release(&self.region);
     }
-}
-
-impl Core {
-    pub fn userfault(&self) -> Arc<Userfault> {
-        let userfault = self
-            .userfault
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&userfault)
-    }
-
-    pub fn site(&self, region: &Region, address: u64) -> Site {
-        Site::new(region.unit_at(address), self.shards.len(), self.page_units)
-    }
-
-    /// Faults that are answered at a time.
-    pub fn handlers(&self) -> usize {
-        self.config.handlers.get()
-    }
-
-    /// Whether a page trace is written: then nothing of a fault is left to do once it is answered.
-    pub fn is_recording(&self) -> bool {
-        self.config.record.is_some()
-    }
-
-    pub fn note_resident(&self, shard: usize, units: u32) {
-        self.resident[shard].store(units, Ordering::Relaxed);
-        let all: u64 = (self.resident.iter())
-            .map(|units| u64::from(units.load(Ordering::Relaxed)))
-            .sum();
-        self.counters.set(Count::ResidentUnits, all);
-        self.counters.raise(Count::ResidentUnitsMax, all);
-    }
-
-    pub fn update_usage(&self) {
-        let usage = self.store.usage();
-        self.counters.set(Count::StoredUnits, usage.units);
-        self.counters.set(Count::StoredBytes, usage.bytes);
-    }
-
-    fn enter(&self, memory: Paged, file: Option<MappedFile>) -> Arc<Region> {
-        let region = self.regions.insert(memory, file);
-        let range = region.memory.range();
-        let bytes = range.end - range.start;
-        self.counters.add(Count::MappedBytes, bytes);
-        let shards = self.shards.len() as u64;
-        for block in region.blocks() {
-            let before = (block - region.first_block) * BLOCK_BYTES;
-            let units = ((bytes - before) / UNIT_BYTES as u64).min(u64::from(BLOCK_PAGES));
-            let shard = &self.shards[(block % shards) as usize];
-            let mut state = shard.lock();
-            state.enter(block / shards, &region, block, units as u32);
-        }
-        region
-    }
-
-    /// Forgets the bytes of whole units of `range`, which lies in `region`.
-    fn discard(&self, region: &Region, range: Range<u64>, fate: Fate) {
-        let unit = UNIT_BYTES as u64;
-        let mut at = range.start.next_multiple_of(unit);
-        let end = range.end / unit * unit;
-        while at < end {
-            let site = self.site(region, at);
-            let block = region.block_around(at);
-            if block.start == at && block.end <= end {
-                let units = ((block.end - at) / unit) as u32;
-                let mut state = self.shards[site.shard].lock();
-                if state.discard_untouched(site.page, units, fate == Fate::Gone) {
-                    at = block.end;
-                    continue;
-                }
-            }
-            let within = u64::from(self.page_units - site.unit) * unit;
-            let stop = end.min(at + within);
-            let units = site.unit..site.unit + ((stop - at) / unit) as u32;
-            self.discard_units(region, site, PageMask::range(units), at..stop, fate);
-            at = stop;
-        }
-    }
-
-    fn discard_units(
-        &self,
-        region: &Region,
-        site: Site,
-        units: PageMask,
-        range: Range<u64>,
-        fate: Fate,
-    ) {
-        let (state, resident, records) = self.take_out(site, units, fate);
-        // What is there now of units that are gone is another's.
-        if fate == Fate::Zeros && !resident.is_empty() {
-            region.memory.drop_pages(range);
-        }
-        drop(state);
-        let slots: Vec<Slot> = (records.iter().map(Record::own_slot))
-            .filter(|slot| *slot != NO_SLOT)
-            .collect();
-        self.store.free(&slots);
-    }
-
-    /// Fetches all units of `range`, which lies in a block, for good: they are never evicted. Those of zeros stay away.
-    fn bring_in(&self, region: &Region, range: Range<u64>) {
-        let unit = UNIT_BYTES as u64;
-        let userfault = self.userfault();
-        let mut buffer = Box::new(AlignedUnit([0; UNIT_BYTES]));
-        let mut at = range.start;
-        while at < range.end {
-            let site = self.site(region, at);
-            let end = range
-                .end
-                .min(at + u64::from(self.page_units - site.unit) * unit);
-            let units = PageMask::range(site.unit..site.unit + ((end - at) / unit) as u32);
-            let (state, resident, records) = self.take_out(site, units, Fate::Gone);
-            drop(state);
-            for (address, record) in (at..end).step_by(UNIT_BYTES).zip(records) {
-                let is_away = !resident.contains(self.site(region, address).unit);
-                if is_away && record.slot().is_some() {
-                    let part = (region, address);
-                    crate::worker::fill(self, part, &mut buffer.0, &mut [record], &mut Vec::new());
-                    region.memory.place(&userfault, address, &buffer.0);
-                }
-                if record.own_slot() != NO_SLOT {
-                    self.store.free(&[record.own_slot()]);
-                }
-            }
-            userfault.wake(at..end);
-            at = end;
-        }
-    }
-
-    /// Takes units out of the books, which stay locked; returns which were in frames, and what was kept of them.
-    fn take_out(
-        &self,
-        site: Site,
-        units: PageMask,
-        fate: Fate,
-    ) -> (MutexGuard<'_, State>, PageMask, Vec<Record>) {
-        let shard = &self.shards[site.shard];
-        let mut state = shard.lock();
-        while state.ledger.is_in_transit(site.page) {
-            state = shard.wait(state);
-        }
-        let resident = state.ledger.discard(site.page, units);
-        state.record(|page_units| TraceEvent::Discard {
-            first: u64::from(site.page) * page_units + u64::from(site.unit),
-            units: units.count(),
-            is_gone: fate == Fate::Gone,
-        });
-        let records = state.take_records(site.page, units);
-        if fate == Fate::Gone {
-            state.ledger.set_absent(site.page, units);
-        }
-        (state, resident, records)
-    }
-
-    /// Writes what has changed to the region's file, page by page; returns how many units.
-    fn write_back(self: &Arc<Self>, region: &Arc<Region>) -> Result<u64, PagerError> {
-        let file = region.written_file();
-        let Some(file) = file.filter(|_| region.memory.is_mapped()) else {
-            return Ok(0);
-        };
-        if self.process.load(Ordering::Relaxed) != std::process::id() {
-            return Err(file.of_parent().into());
-        }
-        let _held = SignalsHeld::new();
-        let _inside = self.gate.enter();
-        let mut worker = Worker::new(self, &self.userfault())?;
-        let page_bytes = self.page_units as usize * UNIT_BYTES;
-        let mut written = 0;
-        for address in region.memory.range().step_by(page_bytes) {
-            written += self.flush_page(&mut worker, self.site(region, address))?;
-        }
-        Ok(written)
-    }
-
-    fn flush_page(&self, worker: &mut Worker, site: Site) -> Result<u64, PagerError> {
-        let (shard, page) = (&self.shards[site.shard], site.page);
-        let mut state = shard.lock();
-        while state.ledger.is_in_transit(page) {
-            state = shard.wait(state);
-        }
-        let units = state.ledger.resident(page);
-        let job = state.job(&Move { page, units }, Vec::new());
-        let Some(mut job) = job.filter(|_| !units.is_empty()) else {
-            return Ok(0);
-        };
-        state.ledger.hold(page);
-        drop(state);
-        let (here, written) = worker.flush(&mut job);
-        let mut state = shard.lock();
-        state.note(page, &job.records);
-        state.ledger.put_back(page, here);
-        shard.notify(state);
-        Ok(u64::from(written?))
-    }
-
-    fn release(&self, region: &Arc<Region>) {
-        let range = region.memory.range();
-        self.regions.remove(&range);
-        self.discard(region, range.clone(), Fate::Gone);
-        region.memory.unmap();
-        self.note_gone(region, &range);
-    }
-
-    /// Part of a region has ended; with its last part, its blocks do.
-    fn note_gone(&self, region: &Region, part: &Range<u64>) {
-        self.counters
-            .subtract(Count::MappedBytes, part.end - part.start);
-        if region.memory.is_mapped() {
-            return;
-        }
-        let shards = self.shards.len() as u64;
-        for block in region.blocks() {
-            self.shards[(block % shards) as usize]
-                .lock()
-                .leave(block / shards);
-        }
-        self.regions.recycle(region.blocks());
-    }
-
-    fn inherit(&self, is_inherited: bool) {
-        let of_no_file = |region: &Arc<Region>| region.file.is_none();
-        for region in self.regions.all().into_iter().filter(of_no_file) {
-            region.memory.set_inherited(is_inherited);
-        }
-    }
-
-    fn freeze(&self) {
-        if !self.store.is_copied_by_fork() {
-            self.shards.iter().for_each(|shard| shard.lock().freeze());
-        }
-    }
-
-    /// Tries until it works, or ends the program: which of the two was chosen with the configuration.
-    pub fn until_it_works<E: fmt::Display>(&self, mut attempt: impl FnMut() -> Result<(), E>) {
-        let mut was_told = false;
-        while let Err(error) = attempt() {
-            self.counters.add(Count::StoreFailures, 1);
-            // Others may need no store.
-            self.faulting.end();
-            match self.config.when_store_fails {
-                WhenStoreFails::Stop => stop(&error),
-                WhenStoreFails::Wait if !was_told => {
-                    was_told = true;
-                    eprintln!("pagemill pager: {error}; the program waits");
-                }
-                WhenStoreFails::Wait => {}
-            }
-            std::thread::sleep(PAUSE);
-        }
-    }
-
-    /// The store returned other bytes than it was given.
-    pub fn damaged(&self, slot: Slot) -> ! {
-        let store = self.store.name();
-        stop(&StoreError::Damaged { store, slot })
-    }
-}
-
-/// A unit as direct input and output wants it.
-#[repr(align(4096))]
-struct AlignedUnit([u8; UNIT_BYTES]);
-
-/// What becomes of units whose bytes are given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    /// They are zeros at the next touch.
-    Zeros,
-    /// They are no memory of the pager any more.
-    Gone,
-}
-
-/// The recorder of the page trace, if there is to be one. Measures what a fault costs the thread that faults: some 10 ms.
-fn recorder(config: &Config, spec: &PagingSpec) -> Result<Option<Recorder>, PagerError> {
-    let Some(path) = &config.record else {
-        return Ok(None);
-    };
-    Ok(Some(Recorder::new(path, spec, own_cpu_ns()?)))
-}
-
-fn open(config: &Config) -> pagemill_linux::Result<Userfault> {
-    match config.in_thread {
-        true => Userfault::open_for_signals(),
-        false => Userfault::open(config.system_calls),
-    }
-}
-
-fn stop(error: &dyn fmt::Display) -> ! {
-    end_now(
-        &format!(
-            "pagemill pager: {error}; the program was stopped, because its memory would be wrong"
-        ),
-        1,
-    )
-}
-
-/// A number that no program can know beforehand.
-fn seed() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    std::hash::RandomState::new().build_hasher().finish()
 }

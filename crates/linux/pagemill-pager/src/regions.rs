@@ -27,6 +27,11 @@ impl Region {
         self.file.as_ref().filter(|file| file.is_written())
     }
 
+    /// Whether a child of `fork` has it.
+    pub fn is_inherited(&self) -> bool {
+        self.file.is_none() && !self.memory.is_kept_back()
+    }
+
     /// Number of the unit at `address`, counted through all blocks.
     pub fn unit_at(&self, address: u64) -> u64 {
         let within = address - self.memory.range().start;

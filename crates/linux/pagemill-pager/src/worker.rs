@@ -9,10 +9,10 @@ use pagemill_policy::paging::{Fault, Plan, TraceEvent};
 use pagemill_policy::residency::PageMask;
 
 use crate::beside::Beside;
+use crate::core::Core;
 use crate::counters::Count;
 use crate::file::FileError;
 use crate::in_thread::Serve;
-use crate::pager::Core;
 use crate::record::{self, Record};
 use crate::regions::Region;
 use crate::shard::{Job, Shard, State};

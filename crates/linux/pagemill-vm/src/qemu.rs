@@ -65,8 +65,10 @@ fn command(suite: &Suite, kernel: &Kernel, archive: &Path, console: &Path) -> Co
     };
     let architecture = kernel.architecture;
     let (report, report_port) = architecture.report;
-    let mut command = Command::new(architecture.emulator);
+    let mut words = (machine.under.iter().map(String::as_str)).chain([architecture.emulator]);
+    let mut command = Command::new(words.next().unwrap_or(architecture.emulator));
     command
+        .args(words)
         .args(architecture.board)
         .args(["-accel", accelerator, "-no-user-config", "-nodefaults"])
         .args(["-display", "none", "-no-reboot", "-cpu"])

@@ -80,6 +80,8 @@ pub struct Machine {
     pub timeout_s: u64,
     /// More arguments of QEMU, such as `-plugin`.
     pub qemu: Vec<String>,
+    /// A command and its arguments that QEMU runs under, if any.
+    pub under: Vec<String>,
 }
 
 impl Default for Machine {
@@ -92,6 +94,7 @@ impl Default for Machine {
             icount: false,
             timeout_s: 300,
             qemu: Vec::new(),
+            under: Vec::new(),
         }
     }
 }

@@ -3,10 +3,12 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use rustix::mm::{
+    Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap,
+};
 
 use super::raw::{
     self, EVENT_PAGEFAULT, FAULT_WRITE, FEATURE_MOVE, FEATURE_SIGBUS, FEATURE_THREAD_ID,
@@ -174,6 +176,8 @@ pub struct Paged {
     bytes: u64,
     /// What is still mapped: a program may unmap parts.
     mapped: Mutex<Vec<Range<u64>>>,
+    /// Whether no child of `fork` is to have it.
+    is_kept_back: AtomicBool,
 }
 
 impl Paged {
@@ -185,14 +189,43 @@ impl Paged {
         let bytes = bytes.next_multiple_of(UNIT);
         let failed = |error| OsError::new(format!("map {bytes} bytes of paged memory"), error);
         let start = reserve(bytes).map_err(|error| failed(error.into()))?;
-        let paged = Self {
-            start,
-            bytes,
-            mapped: Mutex::new(std::iter::once(start..start + bytes).collect()),
-        };
+        let paged = Self::new(start..start + bytes);
         userfault.register(paged.range()).map_err(failed)?;
         paged.set_inherited(false);
         Ok(paged)
+    }
+
+    /// Takes `place`, which is private memory without pages and without access, and makes it readable and writable.
+    ///
+    /// # Errors
+    /// The kernel refuses. The memory is as it was.
+    pub fn take(userfault: &Userfault, place: Range<u64>) -> Result<Self> {
+        let bytes = (place.end - place.start) as usize;
+        let failed = |error| OsError::new(format!("page the memory {place:x?}"), error);
+        userfault.register(place.clone()).map_err(failed)?;
+        let paged = Self::new(place.clone());
+        paged.set_inherited(false);
+        let access = MprotectFlags::READ | MprotectFlags::WRITE;
+        // SAFETY: the caller's memory has no pages, so that no reference leads there; neither call changes bytes.
+        let opened = unsafe {
+            let _ = madvise(pointer(place.start), bytes, Advice::LinuxNoHugepage);
+            mprotect(pointer(place.start), bytes, access)
+        };
+        if let Err(error) = opened {
+            // It is not this value's to unmap.
+            let _ = paged.release(userfault, place.clone());
+            return Err(failed(error.into()));
+        }
+        Ok(paged)
+    }
+
+    fn new(range: Range<u64>) -> Self {
+        Self {
+            start: range.start,
+            bytes: range.end - range.start,
+            mapped: Mutex::new(std::iter::once(range).collect()),
+            is_kept_back: AtomicBool::new(false),
+        }
     }
 
     /// The addresses.
@@ -213,6 +246,23 @@ impl Paged {
             // SAFETY: the range is this mapping's, and keeps its bytes.
             let _ = unsafe { madvise(pointer(part.start), bytes, advice) };
         }
+    }
+
+    /// Whether children of `fork` are to have `part`, all that is mapped or some of it; answers whether it can be so.
+    pub fn keep_back(&self, part: &Range<u64>, is_kept_back: bool) -> bool {
+        let is_all = self
+            .mapped()
+            .iter()
+            .all(|mapped| part.start <= mapped.start && mapped.end <= part.end);
+        if is_all {
+            self.is_kept_back.store(is_kept_back, Ordering::Relaxed);
+        }
+        self.is_kept_back() == is_kept_back
+    }
+
+    /// Whether no child of `fork` is to have it.
+    pub fn is_kept_back(&self) -> bool {
+        self.is_kept_back.load(Ordering::Relaxed)
     }
 
     fn mapped(&self) -> MutexGuard<'_, Vec<Range<u64>>> {
@@ -245,6 +295,17 @@ impl Paged {
         parts.try_for_each(|part| userfault.register(part).map_err(failed))
     }
 
+    /// In a child of `fork` that does not have it: nothing else is mapped there for now.
+    pub fn hold_place(&self) {
+        for part in self.mapped().iter() {
+            let bytes = (part.end - part.start) as usize;
+            let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
+            let (place, access) = (pointer(part.start), ProtFlags::empty());
+            // SAFETY: what is mapped there stays, and what is not has no user.
+            let _ = unsafe { mmap_anonymous(place, bytes, access, flags) };
+        }
+    }
+
     /// Makes a page at `address` of `unit`, unless there is one, and wakes those who wait for it.
     ///
     /// # Panics
@@ -274,8 +335,10 @@ impl Paged {
         let descriptor = userfault.descriptor.as_raw_fd();
         // SAFETY: the request is the one that IOCTL_UNREGISTER takes.
         unsafe { ioctl(descriptor, raw::IOCTL_UNREGISTER, &mut request) }?;
-        // SAFETY: the range is this mapping's, and keeps its bytes.
-        let _ = unsafe { madvise(pointer(range.start), bytes as usize, Advice::LinuxDoFork) };
+        if !self.is_kept_back() {
+            // SAFETY: the range is this mapping's, and keeps its bytes.
+            let _ = unsafe { madvise(pointer(range.start), bytes as usize, Advice::LinuxDoFork) };
+        }
         self.forget(range);
         Ok(())
     }

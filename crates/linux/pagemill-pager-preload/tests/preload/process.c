@@ -53,6 +53,48 @@ static int forked(int is_daemon) {
     return status_of(child);
 }
 
+// Memory at a place of the program's choice within a reservation, with the advice that QEMU gives: paged, and no child has it.
+static int placed(void) {
+    enum { PLACE_BYTES = 16 << 20 };
+    unsigned char *room = mmap(NULL, 2 * PLACE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    long before = resident_kib();
+    int wrong_bytes = 0;
+    for (int round = 1; round < 4; round++) {
+        unsigned char *place =
+            mmap(room + 4096, PLACE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        if (place != room + 4096) return -1;
+        if (madvise(place, PLACE_BYTES, MADV_MERGEABLE) && errno != EINVAL) return -2;
+        if (madvise(place, PLACE_BYTES, MADV_DONTFORK)) return -3;
+        for (size_t i = 0; i < PLACE_BYTES; i += 4096) {
+            wrong_bytes += place[i] != 0;
+            memset(place + i, round + (int)(i / 4096 % 100), 4096);
+        }
+        pid_t child = fork();
+        if (!child) {
+            // Nothing is there, and what is put there is the child's.
+            int is_there = !msync(place, PLACE_BYTES, MS_ASYNC) || errno != ENOMEM;
+            unsigned char *own =
+                mmap(room, PLACE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+            for (size_t i = 0; i < PLACE_BYTES; i += 4096) own[i] = (unsigned char)(i / 4096);
+            for (size_t i = 0; i < PLACE_BYTES; i += 4096) is_there += own[i] != (unsigned char)(i / 4096);
+            _exit(is_there);
+        }
+        if (status_of(child)) return -4;
+        for (size_t i = 0; i < PLACE_BYTES; i++)
+            wrong_bytes += place[i] != (unsigned char)(round + (int)(i / 4096 % 100));
+    }
+    fprintf(stderr, "placed: %ld KiB more in frames\n", resident_kib() - before);
+    // From here on a child has it, and it may be cut and moved.
+    if (madvise(room + 4096, PLACE_BYTES, MADV_DOFORK)) return -5;
+    pid_t child = fork();
+    if (!child) _exit(room[4096] != 3 || room[PLACE_BYTES] != (unsigned char)(3 + (PLACE_BYTES / 4096 - 1) % 100));
+    if (status_of(child)) return -6;
+    if (munmap(room, PLACE_BYTES / 2)) return -7;
+    wrong_bytes += room[PLACE_BYTES / 2] != (unsigned char)(3 + (PLACE_BYTES / 2 / 4096 - 1) % 100);
+    munmap(room, 2 * PLACE_BYTES);
+    return wrong_bytes;
+}
+
 // A child that locks its memory, which no pager has then; its parent's pager goes on.
 static int locked_child(void) {
     pid_t child = fork();
@@ -120,6 +162,7 @@ int main(int count, char **words) {
         answer = reserved != MAP_FAILED && resident_kib() - before < 8192;
         munmap(reserved, 64UL << 30);
     }
+    if (!strcmp(form, "placed")) answer = placed();
     if (!strcmp(form, "few_descriptors")) answer = setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, 3});
     if (!strcmp(form, "child_locks")) answer = locked_child();
     if (!strcmp(form, "asks_for_filters"))

@@ -5,8 +5,9 @@ use pagemill_linux::clock;
 use super::data::{DataKind, mix};
 use crate::UNIT_BYTES;
 use crate::config::Config;
+use crate::core::PagerError;
 use crate::counters::{Count, Counters};
-use crate::pager::{Allocation, Pager, PagerError};
+use crate::pager::{Allocation, Pager};
 use crate::store::Store;
 
 /// The order in which a program touches its units.

@@ -7,7 +7,7 @@ use super::data::DataKind;
 use super::{Batch, FaultCost, FaultRun, Limits, MANY, Order, Touch, store_costs};
 use crate::UNIT_BYTES;
 use crate::config::Config;
-use crate::pager::PagerError;
+use crate::core::PagerError;
 use crate::store::Compressed;
 
 /// What the parts of a fault cost, in nanoseconds.

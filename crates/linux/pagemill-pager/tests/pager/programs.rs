@@ -87,7 +87,7 @@ fn run_threads(config: &Config, store: Box<dyn pagemill_pager::store::Store>, se
         return;
     };
     let has_system_calls = !config.in_thread;
-    const THREADS: u64 = 3;
+    const THREADS: u64 = 8;
     const EACH: u64 = MIB + 12288;
     let allocation = pager.allocate(THREADS * EACH).expect("memory");
     let memory = Memory::new(allocation.range());
@@ -96,7 +96,7 @@ fn run_threads(config: &Config, store: Box<dyn pagemill_pager::store::Store>, se
             let pager = &pager;
             scope.spawn(move || {
                 let part = memory.part(number * EACH..(number + 1) * EACH);
-                let count = operations(250);
+                let count = operations(100);
                 random_program(
                     part,
                     EACH,
@@ -131,7 +131,7 @@ fn threads_that_answer_their_own_faults_see_their_bytes() {
     for (number, store) in stores(folder.path()).into_iter().enumerate() {
         let mut config = config(MIB, 1 + number % 2);
         config.in_thread = true;
-        // Three threads, which find a worker busy with one and with two.
+        // They find a worker busy with one and with two.
         config.handlers = std::num::NonZeroUsize::new(1 + number).expect("at least one");
         run_threads(&config, store, 20 + number as u64);
     }
