@@ -17,7 +17,7 @@ pub struct Need {
     pub is_there: fn() -> bool,
 }
 
-const NEEDS: [Need; 16] = [
+const NEEDS: [Need; 17] = [
     Need {
         what: "a C++ compiler, which nvcc preprocesses with",
         package: "g++",
@@ -98,6 +98,11 @@ const NEEDS: [Need; 16] = [
             Path::new("/usr/bin/sqlite3").exists()
                 && Path::new("/usr/lib/postgresql/15/bin/initdb").exists()
         },
+    },
+    Need {
+        what: "Java, whose heap is of clean huge pages",
+        package: "default-jre-headless",
+        is_there: || process::succeeds("java", &["-version"]),
     },
     Need {
         what: "other allocators, which programs under the preload libraries are linked with",

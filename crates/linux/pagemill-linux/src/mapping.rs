@@ -109,6 +109,28 @@ impl Mapping {
         Ok(mapping)
     }
 
+    /// Maps the first `bytes` of a file over what is at `start`, shared and populated.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    ///
+    /// # Safety
+    /// No reference leads to what is there.
+    pub unsafe fn map_over(file: BorrowedFd<'_>, start: usize, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::FIXED | MapFlags::POPULATE;
+        // SAFETY: the place is the caller's to give up.
+        let mapped = unsafe {
+            let start = ptr::with_exposed_provenance_mut(start);
+            mmap(start, bytes, access, flags, file, 0)
+        };
+        mapped.map_err(|error| OsError::new(format!("map {bytes} bytes at {start:#x}"), error))?;
+        Ok(())
+    }
+
     /// Addresses that nothing else takes, with no memory behind them.
     fn reserve(bytes: usize, alignment: usize) -> Result<Self> {
         let failed = |error| OsError::new(format!("reserve {bytes} bytes of addresses"), error);

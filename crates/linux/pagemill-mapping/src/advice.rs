@@ -99,7 +99,8 @@ impl<S: Source> RangeTable<S> {
         match effect {
             Effect::Discard => return self.discard(extent, part),
             Effect::Inherit(is_inherited) => {
-                if !self.source.set_inherited(part.clone(), is_inherited) {
+                let may_be = is_inherited || part == *extent;
+                if !(may_be && self.source.set_inherited(part.clone(), is_inherited)) {
                     self.make_range_plain(&part)?;
                     // SAFETY: the advice leaves the bytes as they are.
                     unsafe { kernel::advise(part.start, part.len(), call.third()) };

@@ -2,7 +2,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::call::{Call, Kind, has};
+use crate::call::{Call, Kind};
 use crate::fork_detector::ForkDetector;
 use crate::kernel::Answer;
 use crate::lock::{Lock, SignalsBlocked};
@@ -158,12 +158,7 @@ impl<S: Source> LentMemory<S> {
             self.come_near(&place);
             return Some(answer.unwrap_or_else(|error| -(refusal(error) as Answer)));
         }
-        let purpose = if has(flags, libc::MAP_HUGETLB) {
-            Purpose::HugeMapping
-        } else {
-            Purpose::Mapping
-        };
-        Some(self.lend(bytes, purpose)? as Answer)
+        Some(self.lend(bytes, Purpose::of(flags))? as Answer)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::call::{Call, Kind, PAGE_BYTES};
+use crate::call::{Call, Kind, PAGE_BYTES, has};
 use crate::kernel::{self, Answer, has_failed};
 use crate::plain;
 use crate::source::{BlockId, Source};
@@ -17,6 +17,21 @@ pub enum Purpose {
     Mapping,
     /// By `mmap` with `MAP_HUGETLB`: calls count in huge pages, and the kernel refuses others.
     HugeMapping,
+    /// By `mmap` with `MAP_SHARED`: the source's memory is what was asked for, also for children, and every call is the kernel's.
+    Shared,
+}
+
+impl Purpose {
+    /// Of an `mmap` with these flags.
+    pub fn of(flags: usize) -> Self {
+        if has(flags, libc::MAP_SHARED) {
+            Self::Shared
+        } else if has(flags, libc::MAP_HUGETLB) {
+            Self::HugeMapping
+        } else {
+            Self::Mapping
+        }
+    }
 }
 
 /// Memory stays so while it is lent.
@@ -89,7 +104,7 @@ impl<S: Source> RangeTable<S> {
             return Ok(answer);
         }
         if self.source.lend_at(self.next, place.clone()) {
-            self.enter(place, Purpose::Mapping);
+            self.enter(place, Purpose::of(call.arguments[3]));
             return Ok(answer);
         }
         // SAFETY: by the contract of this function, the program asks for this call.
@@ -100,7 +115,7 @@ impl<S: Source> RangeTable<S> {
         let block = self.next;
         self.next = BlockId(block.0 + 1);
         let (start, end, lent_bytes) = (lent.start, lent.end, lent.len());
-        if !self.source.is_native(Kind::Fork) {
+        if !self.source.is_native(Kind::Fork) && purpose != Purpose::Shared {
             // A child that was forked past this library gets a hole, not memory that it shares.
             // SAFETY: the memory was just mapped, and what it holds is not changed.
             unsafe { kernel::advise(start, lent_bytes, libc::MADV_DONTFORK) };
@@ -145,14 +160,19 @@ impl<S: Source> RangeTable<S> {
         Some(kept.min(old))
     }
 
-    /// Every extent.
+    /// Every extent that stands for private memory.
     pub fn extents(&self) -> Vec<Range<usize>> {
-        let extents = self.extents.iter();
-        extents.map(|(&start, extent)| start..extent.end).collect()
+        self.touched(&(0..usize::MAX))
     }
 
-    /// Extents with a byte in `range`.
+    /// Extents with a byte in `range` that stand for private memory.
     pub fn touched(&self, range: &Range<usize>) -> Vec<Range<usize>> {
+        let mut touched = self.all_touched(range);
+        touched.retain(|extent| self.purpose(extent) != Some(Purpose::Shared));
+        touched
+    }
+
+    fn all_touched(&self, range: &Range<usize>) -> Vec<Range<usize>> {
         let below_end = self.extents.range(..range.end).rev();
         below_end
             .map(|(&start, extent)| start..extent.end)
@@ -161,14 +181,17 @@ impl<S: Source> RangeTable<S> {
     }
 
     pub fn is_huge(&self, extent: &Range<usize>) -> bool {
-        let block = self.extents.get(&extent.start).map(|extent| extent.block);
-        let block = block.and_then(|block| self.blocks.get(&block));
-        block.is_some_and(|block| block.purpose == Purpose::HugeMapping)
+        self.purpose(extent) == Some(Purpose::HugeMapping)
+    }
+
+    fn purpose(&self, extent: &Range<usize>) -> Option<Purpose> {
+        let block = self.extents.get(&extent.start)?.block;
+        Some(self.blocks.get(&block)?.purpose)
     }
 
     /// Enters that nothing of `range` is the source's any more.
     pub fn forget(&mut self, range: Range<usize>) {
-        for extent in self.touched(&range) {
+        for extent in self.all_touched(&range) {
             let part = overlap(&extent, &range);
             let Some(Extent { end, block }) = self.extents.remove(&extent.start) else {
                 continue;

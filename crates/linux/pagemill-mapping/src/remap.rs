@@ -41,7 +41,12 @@ impl<S: Source> RangeTable<S> {
         }
         self.make_range_plain(&old)?;
         // SAFETY: the caller's promise.
-        unsafe { self.replace(call) }
+        let answer = unsafe { self.replace(call) }?;
+        if !has_failed(answer) && answer as usize != start {
+            // Shared memory of the source may have moved: it is mapped elsewhere now.
+            self.forget(old);
+        }
+        Ok(answer)
     }
 
     /// `mremap` to fewer bytes, in place.

@@ -64,13 +64,13 @@ pub trait Source: Send {
         plain::copy_out(extent)
     }
 
-    /// Whether a child of `fork` has `part` from now on (`MADV_DOFORK`) or not (`MADV_DONTFORK`); answers whether it can be so. If not, the
-    /// memory becomes plain first.
+    /// Whether a child of `fork` has `part` from now on (`MADV_DOFORK`), or not (`MADV_DONTFORK`, of a whole extent); answers whether it can
+    /// be so. If not, the memory becomes plain first.
     fn set_inherited(&mut self, _part: Range<usize>, is_inherited: bool) -> bool {
         is_inherited
     }
 
-    /// Called in a forked child, where `Fork` is native: whether it has `extent`.
+    /// Whether a child of `fork` has `extent`. Where `Fork` is native, called in the child.
     fn is_inherited(&self, _extent: &Range<usize>) -> bool {
         true
     }

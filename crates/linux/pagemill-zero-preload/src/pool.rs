@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 
+use pagemill_linux::{Mapping, OsError};
 use pagemill_mapping::call::has;
 use pagemill_mapping::plain;
 use pagemill_mapping::{BlockId, Call, Kind, LentMemory, Source};
@@ -22,6 +23,8 @@ pub struct Pool {
     origin: Origin,
     connection: Option<Connection>,
     leases: BTreeMap<BlockId, Lease>,
+    /// What no child of `fork` is to have.
+    kept_back: Vec<Range<usize>>,
     /// The pool is not there: it is not looked for at every call.
     has_given_up: bool,
 }
@@ -32,6 +35,7 @@ impl Default for Pool {
             origin: Origin::chosen(),
             connection: None,
             leases: BTreeMap::new(),
+            kept_back: Vec::new(),
             has_given_up: false,
         }
     }
@@ -49,15 +53,55 @@ impl Source for Pool {
     fn lend(&mut self, block: BlockId, bytes: usize) -> Option<Range<usize>> {
         let bytes = bytes.checked_next_multiple_of(Self::GRANULE)?;
         let lent = match self.origin {
-            Origin::Pool => self.borrow(block, bytes),
+            Origin::Pool => self.borrow(block, bytes, |lease| {
+                let (start, bytes) = lease.map(true)?.into_raw();
+                let start = start.expose_provenance();
+                Ok(start..start + bytes)
+            }),
             origin => origin.map(bytes, Self::GRANULE),
         };
-        let counted_by = match self.origin {
-            Origin::Pool => "; `pagemill zero status` counts such requests",
-            _ => "",
+        self.or_kernel(bytes, lent)
+    }
+
+    fn lend_at(&mut self, block: BlockId, place: Range<usize>) -> bool {
+        let bytes = place.len();
+        let lent = match self.origin {
+            Origin::Pool => self.borrow(block, bytes, |lease| {
+                let mut start = place.start;
+                for file in lease.files() {
+                    let part = file.bytes.min(place.end - start);
+                    // SAFETY: the place is mapped afresh and without access, so that no reference leads there.
+                    unsafe { Mapping::map_over(file.descriptor.as_fd(), start, part)? };
+                    start += part;
+                }
+                Ok(place)
+            }),
+            // The kernel's own answer is the one that is compared.
+            _ => return false,
         };
-        lent.inspect_err(|why| warning::fell_back(bytes, why, counted_by))
-            .ok()
+        self.or_kernel(bytes, lent).is_some()
+    }
+
+    fn set_inherited(&mut self, part: Range<usize>, is_inherited: bool) -> bool {
+        if !is_inherited {
+            self.kept_back.push(part);
+            return true;
+        }
+        self.kept_back.retain(|kept| *kept != part);
+        !self.kept_back.iter().any(|kept| overlaps(kept, &part))
+    }
+
+    fn is_inherited(&self, extent: &Range<usize>) -> bool {
+        !self.kept_back.iter().any(|kept| overlaps(kept, extent))
+    }
+
+    fn unmapped(&mut self, part: Range<usize>) {
+        let kept = self.kept_back.drain(..);
+        let left = kept.flat_map(|kept| {
+            let before = kept.start..kept.end.min(part.start);
+            [before, kept.start.max(part.end)..kept.end]
+        });
+        self.kept_back = left.filter(|part| !part.is_empty()).collect();
     }
 
     /// The kernel's private memory is copied by a fork as ever.
@@ -87,27 +131,31 @@ impl Source for Pool {
         }
     }
 
-    /// Anonymous private mappings that are readable and writable, anywhere, and of whole huge pages.
+    /// Anonymous mappings that are readable and writable, and of whole huge pages: private ones anywhere, shared ones where the pool chooses.
     fn serves(call: &Call) -> bool {
         let [start, bytes, access, flags, ..] = call.arguments;
-        const PLACED: c_int = libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE | libc::MAP_GROWSDOWN;
-        let is_private = has(flags, libc::MAP_ANONYMOUS) && has(flags, libc::MAP_PRIVATE);
+        const OTHERS: c_int = libc::MAP_FIXED_NOREPLACE | libc::MAP_GROWSDOWN;
         let is_shared = has(flags, libc::MAP_SHARED);
-        let is_placed = start != 0 || has(flags, PLACED);
+        let is_placed = has(flags, libc::MAP_FIXED);
+        let is_where_asked = match is_placed {
+            true => !is_shared && start.is_multiple_of(Self::GRANULE),
+            false => start == 0,
+        };
         let is_usual = access == (libc::PROT_READ | libc::PROT_WRITE) as usize;
         let is_huge = has(flags, libc::MAP_HUGETLB);
         let huge_size = (flags as c_int >> libc::MAP_HUGE_SHIFT) & libc::MAP_HUGE_MASK;
         let is_2_mib = huge_size == 0 || huge_size == libc::MAP_HUGE_2MB >> libc::MAP_HUGE_SHIFT;
-        is_private
-            && !is_shared
-            && !is_placed
+        has(flags, libc::MAP_ANONYMOUS)
+            && is_shared != has(flags, libc::MAP_PRIVATE)
+            && flags as c_int & OTHERS == 0
+            && is_where_asked
             && is_usual
             && bytes > 0
             && bytes.is_multiple_of(Self::GRANULE)
-            && if is_huge {
-                is_2_mib && Origin::chosen().is_hugetlb()
-            } else {
-                takes_plain_mappings()
+            && match (is_huge, is_shared) {
+                (true, false) => is_2_mib && Origin::chosen().is_hugetlb(),
+                (true, true) => is_2_mib && Origin::chosen() == Origin::Pool,
+                (false, _) => !is_shared && takes_plain_mappings(),
             }
     }
 
@@ -125,11 +173,26 @@ impl Source for Pool {
 }
 
 impl Pool {
-    /// Memory of the pool, mapped.
+    /// What was lent, or a word about why the kernel's memory takes its place.
+    fn or_kernel(&self, bytes: usize, lent: Result<Range<usize>, String>) -> Option<Range<usize>> {
+        let counted_by = match self.origin {
+            Origin::Pool => "; `pagemill zero status` counts such requests",
+            _ => "",
+        };
+        lent.inspect_err(|why| warning::fell_back(bytes, why, counted_by))
+            .ok()
+    }
+
+    /// Memory of the pool, mapped by `map`.
     ///
     /// # Errors
     /// Why there is none, for people.
-    fn borrow(&mut self, block: BlockId, bytes: usize) -> Result<Range<usize>, String> {
+    fn borrow(
+        &mut self,
+        block: BlockId,
+        bytes: usize,
+        map: impl FnOnce(&Lease) -> Result<Range<usize>, OsError>,
+    ) -> Result<Range<usize>, String> {
         let client = &mut self.connection()?.client;
         // Clearing is faster than the kernel's faults; waiting for other programs might not be.
         let request =
@@ -143,8 +206,8 @@ impl Pool {
                 return Err(error.to_string());
             }
         };
-        let mapping = match lease.map(true) {
-            Ok(mapping) => mapping,
+        let mapped = match map(&lease) {
+            Ok(mapped) => mapped,
             Err(error) => {
                 let _ = client.give_back(lease);
                 return Err(error.to_string());
@@ -152,9 +215,7 @@ impl Pool {
         };
         // The program may close descriptors that it does not know, and the mapping is all that is needed.
         self.leases.insert(block, lease.without_files());
-        let (start, bytes) = mapping.into_raw();
-        let start = start.expose_provenance();
-        Ok(start..start + bytes)
+        Ok(mapped)
     }
 
     /// Leases end with their connection: their numbers mean nothing to the next one.
@@ -188,6 +249,10 @@ impl Connection {
     fn is_replaced(&self) -> bool {
         identity(&self.client) != self.identity
     }
+}
+
+fn overlaps(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start < other.end && other.start < one.end
 }
 
 fn identity(client: &Client) -> Option<(u64, u64)> {

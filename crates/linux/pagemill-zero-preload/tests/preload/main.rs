@@ -5,4 +5,5 @@ mod meaning;
 mod pool;
 mod programs;
 mod real;
+mod servers;
 mod sources;

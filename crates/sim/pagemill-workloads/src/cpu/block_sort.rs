@@ -25,6 +25,13 @@ pub const INFO: CpuProgramInfo = CpuProgramInfo {
             32,
             "most times that the sorted prefix doubles",
         ),
+        Parameter::count(
+            "blocks",
+            1,
+            1,
+            1 << 20,
+            "blocks sorted one after another, in the same memory",
+        ),
         SEED,
     ],
     start: |values| {
@@ -32,6 +39,7 @@ pub const INFO: CpuProgramInfo = CpuProgramInfo {
         Box::new(ProgramStream::new(BlockSort::new(
             text,
             values.get_u32("doublings"),
+            values.get_u32("blocks"),
         )))
     },
 };
@@ -87,14 +95,16 @@ struct BlockSort {
     pass: Pass,
     /// Letters by which they are sorted.
     sorted: usize,
+    doublings: u32,
     doublings_left: u32,
+    blocks_left: u32,
     groups: usize,
     /// The rank of the last ranked rotation, and what it was ranked by.
     last: (u32, (u32, u32)),
 }
 
 impl BlockSort {
-    fn new(text: Vec<u8>, doublings: u32) -> Self {
+    fn new(text: Vec<u8>, doublings: u32, blocks: u32) -> Self {
         let mut layout = Layout::new();
         let zeros = || vec![0_u32; text.len()];
         Self {
@@ -107,7 +117,9 @@ impl BlockSort {
             counts: [0; 256],
             pass: Pass::Count,
             sorted: 1,
+            doublings,
             doublings_left: doublings,
+            blocks_left: blocks,
             groups: 0,
             last: (0, (0, 0)),
         }
@@ -156,6 +168,18 @@ impl BlockSort {
             self.groups += 1;
         }
         self.next_rank.set(rotation, self.last.0, memory);
+    }
+
+    /// The next block has the same text.
+    fn end_block(&mut self) -> Pass {
+        self.blocks_left -= 1;
+        if self.blocks_left == 0 {
+            return Pass::Done;
+        }
+        self.counts = [0; 256];
+        self.sorted = 1;
+        self.doublings_left = self.doublings;
+        Pass::Count
     }
 
     fn start_ranks(&mut self) {
@@ -207,7 +231,7 @@ impl CpuProgram for BlockSort {
                 self.doublings_left -= 1;
                 let is_sorted = self.groups == self.text.len() || self.sorted >= self.text.len();
                 if is_sorted || self.doublings_left == 0 {
-                    Pass::Done
+                    self.end_block()
                 } else {
                     Pass::Restart
                 }
@@ -230,7 +254,7 @@ mod tests {
             vec![b'x'; 64],
             vec![1, 0],
         ] {
-            let mut program = BlockSort::new(text.clone(), 32);
+            let mut program = BlockSort::new(text.clone(), 32, 2);
             run_to_end(&mut program);
             let rotation = |start: u32| {
                 let (head, tail) = text.split_at(start as usize);
