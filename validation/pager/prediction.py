@@ -2,7 +2,7 @@
 
     python3 validation/pager/prediction.py --pagemill target/release/pagemill > validation/pager/prediction.csv
 
-Costs are those of `pagemill pager probe`, measured just before; page traces are recorded once for each program, in the fewest frames
+Costs are those of `pagemill doctor pager`, measured just before; page traces are recorded once for each program, in the fewest frames
 and with nothing read ahead. No number is fitted to the programs. One handler answers faults, as in the simulator. A measured time is the
 program's own, from its first instruction to its result, the least of `--runs`; programs in which sums differ end the script with exit
 code 1. The mean error is written to standard error.
@@ -79,7 +79,7 @@ def main():
     errors = []
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         checked(["cc", "-O2", "-o", os.path.join(folder, "prediction"), os.path.join(HERE, "prediction.c")], folder)
-        checked([pagemill, "pager", "probe", "--machine", "machine.toml", "--folder", folder], folder)
+        checked([pagemill, "doctor", "pager", "--machine", "machine.toml", "--folder", folder], folder)
         for program in arguments.programs.split(","):
             expected = checked(["./prediction", program], folder).stdout
             least = ["--memory", "512KiB", "--read-ahead", "none"]

@@ -104,9 +104,10 @@ enum Command {
         /// The folder, which is emptied first; target/website where none is named.
         folder: Option<std::path::PathBuf>,
     },
-    /// Builds the wheel and the Debian packages, and tries them.
-    Package {
-        /// Without optimisation, to see that packaging works.
+    /// Builds all files of a release, and tries them: wheel, Debian packages, archive, container file, parts and checksums.
+    #[command(alias = "package")]
+    Release {
+        /// Without optimization and from a tree with changes, to see that it works.
         #[arg(long)]
         dev: bool,
         /// Also install them on a bare Debian 12, in a folder: fetches about 300 MB the first time, and needs root.
@@ -195,7 +196,7 @@ fn run(command: Command) -> Result<bool> {
             };
             Ok(passed(&vm::run_on_guest(&guest, &names)?))
         }
-        Command::Package { dev, verify } => {
+        Command::Release { dev, verify } => {
             let profile = if dev {
                 package::Profile::Dev
             } else {

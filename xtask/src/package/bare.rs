@@ -63,7 +63,7 @@ const USES: [(&str, &str); 7] = [
 pub fn verify(packages: &Packages, tally: &mut Tally) -> Result<()> {
     if !system::is_root() {
         bail!(
-            "only root can install packages into a folder: run `sudo cargo xtask package --verify`"
+            "only root can install packages into a folder: run `sudo cargo xtask release --verify`"
         );
     }
     provide_tools()?;

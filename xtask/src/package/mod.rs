@@ -1,4 +1,4 @@
-//! The packages that users install: a Python wheel, a Debian package with the command, an archive of the same, and a Debian package
+//! A release, the packages that users install: a Python wheel, a Debian package with the command, an archive of the same, and a Debian package
 //! with the sources of the kernel modules for DKMS.
 
 mod archive;
@@ -8,15 +8,17 @@ mod deb;
 mod dkms;
 mod files;
 mod installed;
+mod parts;
 mod wheel;
 
 use std::path::PathBuf;
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use pagemill_vm::Provided;
 
 use crate::tally::Tally;
-use crate::{python, vm, workspace};
+use crate::{process, vm, workspace};
 
 /// How cargo builds what is packaged.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,25 +79,44 @@ impl Packages {
 
 /// Builds all packages and tries each where it changes nothing of this system; with `verify` also on a Debian system that has nothing else.
 pub fn run(profile: Profile, verify: bool) -> Result<Tally> {
+    if profile == Profile::Release {
+        refuse_changes()?;
+    }
     let mut tally = Tally::default();
-    let environment = python::ENVIRONMENT.provide()?;
-    let wheel = python::build_wheel(&environment, profile.arguments())?;
-    tally.check("wheel in an empty environment", || wheel::try_out(&wheel));
     let packages = try_packages(profile, &mut tally)?;
+    let wheel = wheel::build(&packages.folder.join("pagemill/usr"), profile)?;
+    tally.check("wheel in an empty environment", || wheel::try_out(&wheel));
     if verify {
         bare::verify(&packages, &mut tally)?;
     }
+    let container = packages.folder.join("Containerfile");
+    files::copy(&workspace::root().join("deploy/Containerfile"), &container)?;
     let built = [
         &wheel,
         &packages.command,
         &packages.archive,
         &packages.modules,
+        &container,
+        &parts::add(&packages.folder)?,
     ];
     let sums = archive::add_checksums(&packages.folder, &built.map(PathBuf::as_path))?;
     for file in built.into_iter().chain([&sums]) {
         println!("{}", workspace::relative(file).display());
     }
     Ok(tally)
+}
+
+/// A release is of a commit.
+fn refuse_changes() -> Result<()> {
+    let mut status = Command::new("git");
+    status
+        .args(["status", "--porcelain"])
+        .current_dir(workspace::root());
+    let changed = process::output(&mut status)?;
+    if !changed.trim().is_empty() {
+        bail!("a release is of a commit, and the tree has changes:\n{changed}");
+    }
+    Ok(())
 }
 
 /// A part of `cargo xtask test`: the Debian packages without optimisation, as far as they can be tried at little cost.

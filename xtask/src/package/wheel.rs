@@ -1,11 +1,13 @@
-//! Trying the wheel.
+//! The wheel: the Python package with the command and its libraries inside.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::{process, system, venv, workspace};
+use super::Profile;
+use super::files::{copy, emptied};
+use crate::{process, python, system, venv, workspace};
 
 /// The README's example under two policies, and a sweep of one process.
 const PROGRAM: &str = "
@@ -18,7 +20,25 @@ for policy in ['whole-page', 'multi-range']:
     gpu.launch(pagemill.ptx('vector-add'), 'vector_add', grid=16, block=256, args=[a, b, c, x.size])
     assert (c.numpy() == 2).all()
     assert len(gpu.finish()) > 0
+advice = pagemill.advise('pattern', 'grid-stride', factor=1.5, machine='a100-pcie4-x86')
+assert pagemill.compare(advice, advice).rows
 ";
+
+/// Builds it with what the Debian package has below `usr`.
+pub fn build(usr: &Path, profile: Profile) -> Result<PathBuf> {
+    // Where maturin looks for files that are installed beside the package's own.
+    let data = workspace::root().join("crates/lab/pagemill-python/pagemill.data");
+    emptied(&data)?;
+    copy(&usr.join("bin/pagemill"), &data.join("scripts/pagemill"))?;
+    for library in workspace::entries(&usr.join("lib/pagemill"))? {
+        let name = library.file_name().context("a library without a name")?;
+        copy(&library, &data.join("data/lib/pagemill").join(name))?;
+    }
+    let environment = python::ENVIRONMENT.provide()?;
+    let wheel = python::build_wheel(&environment, profile.arguments());
+    std::fs::remove_dir_all(&data).with_context(|| format!("cannot remove {}", data.display()))?;
+    wheel
+}
 
 /// Installs it into an environment with nothing in it, and uses it there.
 pub fn try_out(wheel: &Path) -> Result<()> {
@@ -30,5 +50,7 @@ pub fn try_out(wheel: &Path) -> Result<()> {
             .arg(&environment),
     )?;
     process::run(venv::pip_install(&environment).arg(wheel))?;
-    process::run(Command::new(environment.join("bin/python")).args(["-c", PROGRAM]))
+    process::run(Command::new(environment.join("bin/python")).args(["-c", PROGRAM]))?;
+    process::output(Command::new(environment.join("bin/pagemill")).args(["run", "smoke"]))?;
+    super::installed::preloads_its_own(&environment)
 }

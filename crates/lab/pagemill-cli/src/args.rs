@@ -1,6 +1,8 @@
-//! The commands.
+//! The commands, and how `--help` shows them.
 
-use clap::{Parser, Subcommand};
+use std::fmt::Write;
+
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Simulates page-level memory management: which pages move, when, and at what cost.
 #[derive(Parser, Debug)]
@@ -18,37 +20,57 @@ pub struct Arguments {
     pub command: Command,
 }
 
+/// The commands of `--help`, by what they are for.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Simulate", &["run", "list", "report"]),
+    (
+        "Run your programs",
+        &["cuda", "mpi", "pager", "zero", "color", "mrc"],
+    ),
+    ("Decide", &["advise", "rank", "fit"]),
+    ("Help", &["doctor", "help"]),
+];
+
+/// The command line, with its commands in groups.
+pub fn command() -> clap::Command {
+    let mut command = Arguments::command();
+    command.build();
+    let mut list = String::new();
+    for (group, names) in GROUPS {
+        let _ = writeln!(list, "{group}:");
+        for name in *names {
+            let found = command.find_subcommand(name);
+            let about = found.and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(list, "  {name:8} {about}");
+        }
+        list.push('\n');
+    }
+    Arguments::command().help_template(format!(
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{list}Options:\n{{options}}{{after-help}}"
+    ))
+}
+
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Run a scenario and show its results
     Run(crate::run::RunArguments),
-    /// Run a scenario point by point into a folder; a killed run resumes where it stopped
-    Sweep(crate::sweep::SweepArguments),
     /// Advise on memory hints, places for data, settings of the pager and kinds of pages
     Advise(Box<crate::advise::AdviseArguments>),
     /// Search for the settings that come nearest to published values
     Fit(crate::fit::FitArguments),
     /// Rank policies by their time over several programs, with confidence
     Rank(crate::rank::RankArguments),
-    /// Compare two results, with the error of each point
-    Compare(crate::compare::CompareArguments),
-    /// Show where the pages of a run were, when and why: one HTML page that needs no network
-    View(crate::view::ViewArguments),
-    /// Make a static site of several runs, which filters and compares them in the browser
+    /// Make a site of several runs, compare two, or show where the pages of one were
     Report(crate::report::ReportArguments),
     /// List machines, workloads, policies and scenarios
     List(crate::list::ListArguments),
-    /// Show which real backends this machine has, and how to enable the others
+    /// Show what this machine has and how to enable the rest; measure it
     Doctor(crate::doctor::DoctorArguments),
     /// Run an unmodified CUDA program on a simulated GPU
     Cuda(crate::cuda::CudaArguments),
     /// Run an MPI program over the simulated network interface
     Mpi(crate::mpi::MpiArguments),
-    /// Write the messages of a scenario in the GOAL format of other network simulators
-    Goal(crate::goal::GoalArguments),
-    /// Run benchmarks on the real GPU of this machine
-    #[command(subcommand)]
-    Gpu(crate::gpu::GpuCommand),
     /// Compute the miss curve of a trace or a program
     Mrc(crate::mrc::MrcArguments),
     /// Use or serve huge pages that are cleared in advance
@@ -58,10 +80,12 @@ pub enum Command {
     /// Give programs their own part of a shared cache
     Color(crate::color::ColorArguments),
     /// Write the completions of a shell, such as bash
+    #[command(hide = true)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
     /// Write the manual page, for man -l -
+    #[command(hide = true)]
     Manual,
 }

@@ -1,4 +1,4 @@
-//! `pagemill compare`: two results side by side.
+//! `pagemill report compare`: two results side by side.
 
 use std::fs::File;
 use std::io::Read;
@@ -62,7 +62,7 @@ pub fn results(path: &Path) -> Result<ResultSet, Failure> {
         .map_err(|reason| Failure::Usage(format!("cannot read {}: {reason}", path.display())))?;
     read(&text).map_err(|error| {
         Failure::Usage(format!(
-            "{}: {error}; `pagemill run` and `pagemill gpu bench` write results.json with --out DIR",
+            "{}: {error}; `pagemill run` and `pagemill doctor gpu` write results.json with --out DIR",
             path.display()
         ))
     })

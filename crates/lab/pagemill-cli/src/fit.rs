@@ -44,7 +44,7 @@ pub struct FitArguments {
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
     pub format: RunFormat,
 
-    /// Keep every point there (parts/), and write the results beside them (results/), as pagemill sweep does
+    /// Keep every point there (parts/), and write the results beside them (results/), as `pagemill run --keep` does
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }

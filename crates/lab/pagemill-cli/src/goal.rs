@@ -1,4 +1,4 @@
-//! `pagemill goal`: the messages of a scenario as a schedule for other network simulators.
+//! `pagemill mpi goal`: the messages of a scenario as a schedule for other network simulators.
 
 use std::path::PathBuf;
 

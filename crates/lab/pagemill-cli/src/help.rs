@@ -2,23 +2,22 @@
 
 use std::io::Write;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_complete::{Shell, generate};
 
-use crate::args::Arguments;
 use crate::failure::Failure;
 use crate::output::print;
 
 /// The completions of a shell.
 pub fn completions(shell: Shell) -> Result<(), Failure> {
     let mut text = Vec::new();
-    generate(shell, &mut Arguments::command(), "pagemill", &mut text);
+    generate(shell, &mut crate::args::command(), "pagemill", &mut text);
     print(|out| out.write_all(&text))
 }
 
 /// The manual page: the command, then each subcommand as a section.
 pub fn manual() -> Result<(), Failure> {
-    let mut command = Arguments::command();
+    let mut command = crate::args::command();
     command.build();
     print(|out| write_manual(&command, out))
 }

@@ -16,6 +16,7 @@ mod help;
 mod list;
 mod mpi;
 mod mrc;
+mod old_names;
 mod output;
 mod pager;
 mod preload;
@@ -30,14 +31,14 @@ mod zero;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use args::{Arguments, Command};
-use gpu::GpuCommand;
-use output::TextFormat;
 
 fn main() -> ExitCode {
-    match Arguments::try_parse() {
+    let words = old_names::today(std::env::args_os().collect());
+    let matches = args::command().try_get_matches_from(words);
+    match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => execute(arguments.command),
         // Help that cannot be written is no success.
         Err(asked) if !asked.use_stderr() => end(output::print_help(&asked)),
@@ -47,16 +48,14 @@ fn main() -> ExitCode {
 
 fn execute(command: Command) -> ExitCode {
     let result = match command {
-        Command::Run(arguments) => run::run(&arguments),
+        Command::Run(arguments) => match &arguments.keep {
+            Some(folder) => sweep::sweep(&arguments, folder),
+            None => run::run(&arguments),
+        },
         Command::Report(arguments) => report::report(&arguments),
-        Command::Sweep(arguments) => sweep::sweep(&arguments),
-        Command::View(arguments) => view::view(&arguments),
         Command::Advise(arguments) => advise::advise(&arguments),
         Command::Fit(arguments) => fit::fit(&arguments),
         Command::Rank(arguments) => rank::rank(&arguments),
-        Command::Compare(arguments) => compare::compare(&arguments),
-        Command::Goal(arguments) => goal::goal(&arguments),
-        Command::Gpu(GpuCommand::Bench(arguments)) => gpu::bench(&arguments),
         Command::Mrc(arguments) => mrc::mrc(&arguments),
         Command::Zero(arguments) => zero::zero(&arguments),
         Command::Color(arguments) => color::color(&arguments),
@@ -72,10 +71,7 @@ fn execute(command: Command) -> ExitCode {
             Ok(code) => return code,
             Err(failure) => Err(failure),
         },
-        Command::Doctor(arguments) => match arguments.format {
-            TextFormat::Table => output::print_text(&doctor::table()),
-            TextFormat::Json => output::print_json(&doctor::json()),
-        },
+        Command::Doctor(arguments) => doctor::doctor(&arguments),
     };
     end(result)
 }

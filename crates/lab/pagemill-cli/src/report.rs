@@ -1,10 +1,10 @@
-//! `pagemill report`: a static site of several runs.
+//! `pagemill report`: a static site of several runs, and what there is to see of one or two.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use pagemill_report::site::{SiteRun, write_index};
 use pagemill_report::{ResultSet, html};
 
@@ -12,20 +12,33 @@ use crate::compare::results;
 use crate::failure::Failure;
 use crate::output::print_text;
 
-/// The site needs no server and no network.
+/// The site filters and compares its runs in the browser; it needs no server and no network.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct ReportArguments {
+    #[command(subcommand)]
+    pub part: Option<Part>,
+
     /// A folder with runs (results.json) at any depth
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
+    #[arg(value_name = "DIR", required = true)]
+    pub folder: Option<PathBuf>,
 
     /// The folder of the site; files of an earlier site are replaced
-    #[arg(long, value_name = "DIR")]
-    pub out: PathBuf,
+    #[arg(long, value_name = "DIR", required = true)]
+    pub out: Option<PathBuf>,
 
     /// Title of the site
     #[arg(long, value_name = "TEXT", default_value = "Runs of pagemill")]
     pub title: String,
+}
+
+/// Reports of one run or two.
+#[derive(Subcommand, Debug)]
+pub enum Part {
+    /// Compare two results, with the error of each point
+    Compare(crate::compare::CompareArguments),
+    /// Show where the pages of a run were, when and why: one HTML page that needs no network
+    Pages(crate::view::ViewArguments),
 }
 
 const RESULTS: &str = "results.json";
@@ -39,9 +52,19 @@ struct Found {
     set: ResultSet,
 }
 
-/// Writes the index and the report of each run.
+/// Writes what was asked for.
 pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
-    let folder = &arguments.folder;
+    match (&arguments.part, &arguments.folder, &arguments.out) {
+        (Some(Part::Compare(arguments)), _, _) => crate::compare::compare(arguments),
+        (Some(Part::Pages(arguments)), _, _) => crate::view::view(arguments),
+        (None, Some(folder), Some(out)) => site(folder, out, &arguments.title),
+        // Both are required then.
+        (None, _, _) => Err(Failure::Usage("a site needs DIR and --out".to_owned())),
+    }
+}
+
+/// Writes the index and the report of each run.
+fn site(folder: &Path, out: &Path, title: &str) -> Result<(), Failure> {
     let mut found = Vec::new();
     find(folder, folder, &mut found)?;
     if found.is_empty() {
@@ -52,12 +75,8 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
         )));
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
-    let index = write_site(&arguments.out, &arguments.title, &found).map_err(|error| {
-        Failure::Run(format!(
-            "cannot write to {}: {error}",
-            arguments.out.display()
-        ))
-    })?;
+    let index = write_site(out, title, &found)
+        .map_err(|error| Failure::Run(format!("cannot write to {}: {error}", out.display())))?;
     print_text(&format!("{}\n", index.display()))
 }
 

@@ -1,50 +1,26 @@
-//! `pagemill sweep`: a scenario whose points are kept one by one, so that a killed run resumes where it stopped.
+//! `pagemill run --keep`: a scenario whose points are kept one by one, so that a killed run resumes where it stopped.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use clap::Args;
 use pagemill_report::OutputDir;
 use pagemill_run::{PointError, RunOptions, Store, result_set, run_all, run_point, terminal_view};
 use pagemill_scenario::{Point, load};
 
 use crate::failure::Failure;
 use crate::output::{RunFormat, note, print_results};
-use crate::run::{Progress, show_output};
+use crate::run::{Progress, RunArguments, show_output};
 use crate::values::Cores;
 
-/// Points that the folder holds already are not run again. `pagemill.sweep` of Python uses the same folder, on any number of
-/// machines.
-#[derive(Args, Debug)]
-pub struct SweepArguments {
-    /// A scenario file, or the name of a built-in scenario
-    pub scenario: String,
-
-    /// The folder: parts/ has a file for each point, results/ the results of all at the end
-    #[arg(long, value_name = "DIR")]
-    pub out: PathBuf,
-
-    /// Replace a value or a sweep of the scenario or its machine; a list sweeps
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
-
-    #[command(flatten)]
-    pub cores: Cores,
-
-    /// What to write to standard output
-    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
-    pub format: RunFormat,
-}
-
 /// Runs the points that the folder does not hold, then writes the results of all.
-pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
-    let scenario = load(&arguments.scenario, &arguments.sets)?;
+pub fn sweep(arguments: &RunArguments, folder: &Path) -> Result<(), Failure> {
+    let scenario = &load(&arguments.scenario, &arguments.sets)?;
     if scenario.points[0].spec.kind() == "cuda" {
         return Err(Failure::Usage(format!(
-            "{} runs a program of this machine, whose results are not known by the scenario alone: use `pagemill run`",
+            "{} runs a program of this machine, whose results are not known by the scenario alone: leave out --keep",
             scenario.name
         )));
     }
-    let store = Store::open(&arguments.out)?;
+    let store = Store::open(folder)?;
     OutputDir::check(&store.results_folder()).map_err(Failure::BadOutput)?;
     let missing: Vec<&Point> = store
         .missing(&scenario.points)
@@ -56,7 +32,7 @@ pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
         note(&format!(
             "{there} of {} points are in {} already",
             scenario.points.len(),
-            arguments.out.display()
+            folder.display()
         ));
     }
     let other = store.of_other_builds(&scenario.points);
@@ -64,7 +40,7 @@ pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
         note(&format!(
             "{other} of {} points in {} are of another build of pagemill, and are run again",
             scenario.points.len(),
-            arguments.out.display()
+            folder.display()
         ));
     }
     run_points(&missing, arguments.cores, &store).map_err(|(index, message)| {
@@ -72,15 +48,15 @@ pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
             "{} of {}: {message}; what was done is kept in {}",
             missing[index],
             scenario.name,
-            arguments.out.display()
+            folder.display()
         ))
     })?;
 
     let rows = store.rows(&scenario.points)?;
-    let set = result_set(&scenario, rows.into_iter());
+    let set = result_set(scenario, rows.into_iter());
     store.write_results(&set)?;
     match arguments.format {
-        RunFormat::Table => print_results(&terminal_view(&set, &scenario), arguments.format),
+        RunFormat::Table => print_results(&terminal_view(&set, scenario), arguments.format),
         RunFormat::Json | RunFormat::Csv => print_results(&set, arguments.format),
     }
 }

@@ -1,4 +1,4 @@
-//! `pagemill view`: the page maps of a run as one page.
+//! `pagemill report pages`: the page maps of a run as one page.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! `pagemill compare`: what meets, how far apart it is, and files that are none.
+//! `pagemill report compare`: what meets, how far apart it is, and files that are none.
 
 mod common;
 
@@ -52,7 +52,7 @@ fn rows_meet_by_their_parameters_in_the_order_of_the_first() {
     let folder = folder(&simulated(), &measured());
     let text = run_in(
         folder.path(),
-        &["compare", "a.json", "b.json", "--format", "json"],
+        &["report", "compare", "a.json", "b.json", "--format", "json"],
     )
     .result();
     let compared: Value = serde_json::from_str(&text).expect("JSON");
@@ -116,8 +116,8 @@ fn metrics_can_be_chosen_and_parameters_ignored() {
     let other = results(&[("zero-copy", json!(1), json!(20), json!(0.0))]);
     let folder = folder(&one, &other);
     let arguments = [
-        "compare", "a.json", "b.json", "--ignore", "strategy", "--metric", "rate", "--metric",
-        "time_ns",
+        "report", "compare", "a.json", "b.json", "--ignore", "strategy", "--metric", "rate",
+        "--metric", "time_ns",
     ];
     let text = run_in(
         folder.path(),
@@ -195,17 +195,17 @@ fn what_cannot_be_compared_is_code_2_and_says_why() {
         let folder = folder(&simulated(), second);
         let error = run_in(
             folder.path(),
-            &[&["compare", "a.json", "b.json"], *arguments].concat(),
+            &[&["report", "compare", "a.json", "b.json"][..], *arguments].concat(),
         )
         .error(2);
         assert!(error.contains(expected), "{error} lacks {expected}");
     }
     let folder = folder("", "");
-    let error = run_in(folder.path(), &["compare", "none.json", "b.json"]).error(2);
+    let error = run_in(folder.path(), &["report", "compare", "none.json", "b.json"]).error(2);
     assert!(error.contains("cannot read none.json"), "{error}");
     std::fs::write(folder.path().join("a.json"), [0xff, 0xfe]).expect("a file");
-    let error = run_in(folder.path(), &["compare", "a.json", "b.json"]).error(2);
+    let error = run_in(folder.path(), &["report", "compare", "a.json", "b.json"]).error(2);
     assert!(error.contains("it is not UTF-8 text"), "{error}");
-    let error = run_in(folder.path(), &["compare", ".", "b.json"]).error(2);
+    let error = run_in(folder.path(), &["report", "compare", ".", "b.json"]).error(2);
     assert!(error.contains("cannot read ."), "{error}");
 }

@@ -1,4 +1,4 @@
-//! `pagemill gpu bench` on machines without a GPU, and with a stand-in for the driver.
+//! `pagemill doctor gpu` on machines without a GPU, and with a stand-in for the driver.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn bench(folder: &Path, mode: &str, arguments: &[&str]) -> Finished {
     command
         .env("LD_LIBRARY_PATH", folder)
         .env("FAKE_CUDA", mode)
-        .args(["gpu", "bench"])
+        .args(["doctor", "gpu"])
         .args(arguments);
     Finished::from(command.output().expect("the command starts"))
 }
@@ -154,7 +154,7 @@ fn every_pattern_and_strategy_is_measured_and_compared() {
     }
     let results = "measured/results.json";
     let mut command = pagemill(folder.path());
-    command.args(["compare", results, results, "--format", "json"]);
+    command.args(["report", "compare", results, results, "--format", "json"]);
     let compared = Finished::from(command.output().expect("the command starts")).result();
     let compared: Value = serde_json::from_str(&compared).expect("JSON");
     assert_eq!(compared["summary"]["facts"]["points_compared"], rows.len());

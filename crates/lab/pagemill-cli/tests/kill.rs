@@ -102,7 +102,7 @@ fn results_are_whole_or_not_there_and_the_next_run_leaves_nothing_else() {
 #[test]
 fn a_sweep_that_is_killed_time_and_again_ends_with_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
-    let sweep = |name: &str| ["sweep", "smoke", "--jobs", "2", "--out", name].map(str::to_owned);
+    let sweep = |name: &str| ["run", "smoke", "--jobs", "2", "--keep", name].map(str::to_owned);
     let whole = sweep("whole");
     let whole: Vec<&str> = whole.iter().map(String::as_str).collect();
     let whole_run = run_whole(folder.path(), &whole);

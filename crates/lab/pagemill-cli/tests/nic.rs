@@ -74,7 +74,7 @@ fn a_generated_program_is_written_as_a_schedule_that_can_be_replayed() {
     let folder = tempfile::tempdir().expect("a folder");
     let workload =
         "workload={name=\"halo\", ranks=8, bytes=\"20 KiB\", iterations=2, compute=\"3 us\"}";
-    let arguments = ["goal", "pni-replay", "--set", workload];
+    let arguments = ["mpi", "goal", "pni-replay", "--set", workload];
     run_in(
         folder.path(),
         &[&arguments[..], &["--out", "halo.goal"]].concat(),
@@ -118,7 +118,7 @@ fn what_is_no_program_of_messages_is_not_written() {
         ("smoke", "of kind \"gpu\""),
         ("all-reduce", "sweeps over several workloads"),
     ] {
-        let text = run(&["goal", scenario]).error(2).replace('\n', " ");
+        let text = run(&["mpi", "goal", scenario]).error(2).replace('\n', " ");
         assert!(text.contains(expected), "{text}");
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::{names, pagemill, run_in};
 
-const SWEEP: [&str; 6] = ["sweep", "smoke", "--out", "sweep", "--format", "json"];
+const SWEEP: [&str; 6] = ["run", "smoke", "--keep", "sweep", "--format", "json"];
 
 fn parts(folder: &Path) -> Vec<String> {
     names(&folder.join("sweep/parts"))

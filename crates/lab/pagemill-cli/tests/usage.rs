@@ -21,28 +21,27 @@ Simulates page-level memory management: which pages move, when, and at what cost
 
 Usage: pagemill <COMMAND>
 
-Commands:
-  run          Run a scenario and show its results
-  sweep        Run a scenario point by point into a folder; a killed run resumes where it stopped
-  advise       Advise on memory hints, places for data, settings of the pager and kinds of pages
-  fit          Search for the settings that come nearest to published values
-  rank         Rank policies by their time over several programs, with confidence
-  compare      Compare two results, with the error of each point
-  view         Show where the pages of a run were, when and why: one HTML page that needs no network
-  report       Make a static site of several runs, which filters and compares them in the browser
-  list         List machines, workloads, policies and scenarios
-  doctor       Show which real backends this machine has, and how to enable the others
-  cuda         Run an unmodified CUDA program on a simulated GPU
-  mpi          Run an MPI program over the simulated network interface
-  goal         Write the messages of a scenario in the GOAL format of other network simulators
-  gpu          Run benchmarks on the real GPU of this machine
-  mrc          Compute the miss curve of a trace or a program
-  zero         Use or serve huge pages that are cleared in advance
-  pager        Run programs with less memory than they use
-  color        Give programs their own part of a shared cache
-  completions  Write the completions of a shell, such as bash
-  manual       Write the manual page, for man -l -
-  help         Print this message or the help of the given subcommand(s)
+Simulate:
+  run      Run a scenario and show its results
+  list     List machines, workloads, policies and scenarios
+  report   Make a site of several runs, compare two, or show where the pages of one were
+
+Run your programs:
+  cuda     Run an unmodified CUDA program on a simulated GPU
+  mpi      Run an MPI program over the simulated network interface
+  pager    Run programs with less memory than they use
+  zero     Use or serve huge pages that are cleared in advance
+  color    Give programs their own part of a shared cache
+  mrc      Compute the miss curve of a trace or a program
+
+Decide:
+  advise   Advise on memory hints, places for data, settings of the pager and kinds of pages
+  rank     Rank policies by their time over several programs, with confidence
+  fit      Search for the settings that come nearest to published values
+
+Help:
+  doctor   Show what this machine has and how to enable the rest; measure it
+  help     Print this message or the help of the given subcommand(s)
 
 Options:
   -h, --help     Print help
@@ -85,6 +84,12 @@ Options:
           
           Replaced as a whole at the end; refused if it holds anything but earlier results.
 
+      --keep <DIR>
+          Keep each point there as it ends (parts/), and the results of all at the end (results/)
+          
+          Points that the folder holds are not run again: a killed run resumes where it stopped.
+          `pagemill.sweep` of Python uses the same folder, on any number of machines.
+
   -h, --help
           Print help (see a summary with '-h')
 "#);
@@ -107,7 +112,7 @@ Options:
 fn every_command_is_in_the_completions_and_in_the_manual() {
     let bash = run(&["completions", "bash"]).result();
     let manual = run(&["manual"]).result();
-    for command in ["run", "sweep", "report", "zero"] {
+    for command in ["run", "doctor", "report", "zero"] {
         assert!(
             bash.contains(&format!("pagemill__{command}")) || bash.contains(command),
             "{command}"
@@ -120,6 +125,32 @@ fn every_command_is_in_the_completions_and_in_the_manual() {
         "{manual}"
     );
     assert_eq!(run(&["completions", "csh"]).code, Some(2));
+}
+
+#[test]
+fn old_names_are_answered_with_the_new_ones() {
+    for (old, new) in [
+        (
+            "compare --help",
+            "`pagemill compare` is `pagemill report compare` now",
+        ),
+        (
+            "sweep --help",
+            "`pagemill sweep` is `pagemill run --keep` now",
+        ),
+        (
+            "zero bench --help",
+            "`pagemill zero bench` is `pagemill doctor zero` now",
+        ),
+    ] {
+        let words: Vec<&str> = old.split(' ').collect();
+        let output = pagemill(std::path::Path::new("."))
+            .args(&words)
+            .output()
+            .expect("it runs");
+        assert!(output.status.success(), "{old}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr).trim(), new);
+    }
 }
 
 #[test]

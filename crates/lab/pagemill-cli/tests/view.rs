@@ -1,4 +1,4 @@
-//! `pagemill view`: page maps of a run, and what is none.
+//! `pagemill report pages`: page maps of a run, and what is none.
 
 mod common;
 
@@ -25,7 +25,7 @@ fn a_run_can_be_viewed() {
     let folder = tempfile::tempdir().expect("a folder");
     run_in(folder.path(), &SMALL_GPU).result();
     assert!(names(&folder.path().join("results")).contains(&"pages.json".to_owned()));
-    let said = run_in(folder.path(), &["view", "results"]).result();
+    let said = run_in(folder.path(), &["report", "pages", "results"]).result();
     let page = folder.path().join("results-pages.html");
     assert!(said.trim_end().ends_with("results-pages.html"), "{said}");
     let text = fs::read_to_string(&page).expect("a page");
@@ -70,7 +70,7 @@ fn first_map(arguments: &[&str]) -> Map {
     run_in(folder.path(), &[arguments, &out].concat()).result();
     let text = fs::read_to_string(folder.path().join("results/pages.json")).expect("maps");
     let maps = pages::read(&text).expect("page maps");
-    run_in(folder.path(), &["view", "results"]).result();
+    run_in(folder.path(), &["report", "pages", "results"]).result();
     Map::decode(&maps[0].data).expect("a page map")
 }
 
@@ -132,17 +132,17 @@ fn a_driver_a_pattern_and_a_pager_have_maps_too() {
 #[test]
 fn what_is_no_map_is_code_2() {
     let folder = tempfile::tempdir().expect("a folder");
-    let error = run_in(folder.path(), &["view", "nowhere"]).error(2);
+    let error = run_in(folder.path(), &["report", "pages", "nowhere"]).error(2);
     assert!(error.contains("--out DIR"), "{error}");
     fs::write(folder.path().join("pages.json"), "{}").expect("a file");
-    let error = run_in(folder.path(), &["view", "pages.json"]).error(2);
+    let error = run_in(folder.path(), &["report", "pages", "pages.json"]).error(2);
     assert!(error.contains("missing field"), "{error}");
     fs::write(
         folder.path().join("pages.json"),
         r#"{"schema":"pagemill-pages/1","maps":[{"title":"x","data":"AAAA"}]}"#,
     )
     .expect("a file");
-    let error = run_in(folder.path(), &["view", "pages.json"]).error(2);
+    let error = run_in(folder.path(), &["report", "pages", "pages.json"]).error(2);
     assert!(error.contains("no page map"), "{error}");
     assert_eq!(names(folder.path()), ["pages.json"]);
 }

@@ -234,8 +234,8 @@ impl Drop for NobodysLocks {
 fn a_measurement_judges_its_own_figures() {
     let _stock = stock();
     let ran = run(&[
+        "doctor",
         "zero",
-        "bench",
         "zero-latency",
         "--pages",
         "4",
@@ -367,7 +367,7 @@ fn what_cannot_be_meant_is_bad_usage() {
             "9223372036854775809=2",
         ],
         &["zero", "serve", "--kernel", "--engine", "sand"],
-        &["zero", "bench", "zero-gravity"],
+        &["doctor", "zero", "zero-gravity"],
         &["zero", "run"],
         &["zero", "run", "--library", "none.so", "--", "true"],
         &["zero", "run", "--source", "sand", "--", "true"],

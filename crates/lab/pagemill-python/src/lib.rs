@@ -27,5 +27,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policy::Around>()?;
     module.add_class::<policy::Ranges>()?;
     module.add_function(wrap_pyfunction!(mrc::mrc, module)?)?;
+    module.add_function(wrap_pyfunction!(result_set::results, module)?)?;
     listing::add_to(module)
 }

@@ -27,6 +27,13 @@ impl ResultSet {
     }
 }
 
+/// The results of the text of a `results.json`.
+#[pyfunction]
+pub fn results(text: &str) -> PyResult<ResultSet> {
+    let set = report::read(text).map_err(|error| error::InputError::new_err(error.to_string()))?;
+    Ok(ResultSet::new(set))
+}
+
 #[pymethods]
 impl ResultSet {
     #[getter]

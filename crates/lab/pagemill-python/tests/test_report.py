@@ -77,7 +77,7 @@ def results(tmp_path_factory):
     command = os.environ["PAGEMILL"]
     for name, arguments in [("smoke", ["smoke"]), ("thrashing", THRASHING)]:
         subprocess.run([command, "run", *arguments, "--out", folder / name], check=True, capture_output=True)
-    subprocess.run([command, "view", folder / "thrashing"], check=True, capture_output=True)
+    subprocess.run([command, "report", "pages", folder / "thrashing"], check=True, capture_output=True)
     return folder
 
 

@@ -156,7 +156,7 @@ def test_page_maps_are_those_of_the_command(pagemill_command, tmp_path):
     result.save(tmp_path / "python")
     for name in ("pages.json", "report.html", "results.json", "results.csv"):
         assert (tmp_path / "python" / name).read_bytes() == (tmp_path / "command" / name).read_bytes(), name
-    subprocess.run([pagemill_command, "view", tmp_path / "command"], capture_output=True, check=True)
+    subprocess.run([pagemill_command, "report", "pages", tmp_path / "command"], capture_output=True, check=True)
     assert len(result.page_maps) == sum(mode in ("whole-page", "single-range", "multi-range") for mode in result["mode"])
 
 

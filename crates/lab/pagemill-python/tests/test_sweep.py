@@ -191,7 +191,7 @@ def test_the_command_goes_on_where_python_stopped(small, tmp_path, pagemill_comm
     pagemill.sweep(scenario, {"workload.elements": [64]}, out=out, workers=1)
     result = pagemill.sweep(scenario, out=out, workers=1)
     command = subprocess.run(
-        [pagemill_command, "sweep", scenario, "--out", out, "--format", "json"], capture_output=True, text=True, check=True
+        [pagemill_command, "run", scenario, "--keep", out, "--format", "json"], capture_output=True, text=True, check=True
     )
     assert "2 of 2 points" in command.stderr
     assert command.stdout == result.to_json()

@@ -1,4 +1,4 @@
-//! Every experiment of `pagemill zero bench`, as JSON. `measure PAGES STARTUP_MIB`, as root.
+//! Every experiment of `pagemill doctor zero`, as JSON. `measure PAGES STARTUP_MIB`, as root.
 
 use pagemill_zero::bench::{EXPERIMENTS, Plan};
 

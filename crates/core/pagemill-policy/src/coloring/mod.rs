@@ -11,6 +11,7 @@
 //! ColorRange                -> Dealer              the color of the next page
 //! colors of all pages      -> plan_recolor        the new map with the fewest pages moved
 //! planned moves             -> LazyPages           copied at the next touch, flushed once
+//! misses, cost of a change  -> DueChange           when the change pays
 //! ```
 
 mod arrange;
@@ -18,6 +19,7 @@ mod assign;
 mod color;
 mod curve;
 mod dealer;
+mod due;
 mod lazy;
 mod palette;
 pub mod quota;
@@ -30,6 +32,7 @@ pub use assign::{AssignError, Claim, Wish, assign};
 pub use color::{Color, ColorRange};
 pub use curve::{MissCurve, MissCurveError};
 pub use dealer::Dealer;
+pub use due::DueChange;
 pub use lazy::{Flush, LazyPages, Touch};
 pub use palette::{CacheGeometry, Palette, PaletteError};
 pub use recolor::{RecolorPlan, plan_recolor};

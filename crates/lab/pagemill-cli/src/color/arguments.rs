@@ -20,8 +20,6 @@ pub enum ColorCommand {
     Serve(ServeArguments),
     /// Show which tasks run, and which colors they have
     Status(StatusArguments),
-    /// Test by timing whether pages of this machine have cache colors
-    Probe(ProbeArguments),
     /// The companion of a task
     #[command(hide = true)]
     Hold(HoldArguments),

@@ -3,12 +3,12 @@
 mod arguments;
 mod backend;
 mod hold;
-mod probe;
+pub mod probe;
 mod run;
 mod serve;
 mod status;
 
-pub use arguments::ColorArguments;
+pub use arguments::{ColorArguments, ProbeArguments};
 
 use std::path::PathBuf;
 
@@ -21,7 +21,6 @@ pub fn color(arguments: &ColorArguments) -> Result<(), Failure> {
         ColorCommand::Run(arguments) => run::run(arguments),
         ColorCommand::Serve(arguments) => serve::serve(arguments),
         ColorCommand::Status(arguments) => status::status(arguments),
-        ColorCommand::Probe(arguments) => probe::probe(arguments),
         ColorCommand::Hold(arguments) => hold::hold(arguments),
     }
 }

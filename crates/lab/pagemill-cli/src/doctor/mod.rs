@@ -5,17 +5,50 @@ mod system;
 
 use std::fmt::Write;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::output::TextFormat;
+use crate::failure::Failure;
+use crate::output::{TextFormat, print_json, print_text};
 use system::System;
 
+/// Without a subcommand: which real backends this machine has, and the command that would enable the others.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct DoctorArguments {
+    #[command(subcommand)]
+    pub measured: Option<Measured>,
+
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = TextFormat::Table)]
     pub format: TextFormat,
+}
+
+/// What can be measured here.
+#[derive(Subcommand, Debug)]
+pub enum Measured {
+    /// Measure the GPU: managed memory larger than it, by pattern and strategy
+    Gpu(crate::gpu::GpuBenchArguments),
+    /// Measure what clearing huge pages costs, and what the pool gains
+    Zero(crate::zero::BenchArguments),
+    /// Measure what the pager costs, and write a machine file for simulations
+    Pager(crate::pager::ProbeArguments),
+    /// Test by timing whether pages of this machine have cache colors
+    Color(crate::color::ProbeArguments),
+}
+
+/// Carries out the command.
+pub fn doctor(arguments: &DoctorArguments) -> Result<(), Failure> {
+    match &arguments.measured {
+        Some(Measured::Gpu(arguments)) => crate::gpu::bench(arguments),
+        Some(Measured::Zero(arguments)) => crate::zero::bench::bench(arguments),
+        Some(Measured::Pager(arguments)) => crate::pager::probe::probe(arguments),
+        Some(Measured::Color(arguments)) => crate::color::probe::probe(arguments),
+        None => match arguments.format {
+            TextFormat::Table => print_text(&table()),
+            TextFormat::Json => print_json(&json()),
+        },
+    }
 }
 
 /// Whether a backend can be used.

@@ -167,7 +167,7 @@ fn coloring(system: &System) -> Backend {
         return Backend::missing(
             name,
             "the kernel module pagemill_color is not loaded",
-            "see docs/coloring-programs.md; `pagemill color probe` says whether it would have an effect here",
+            "see docs/coloring-programs.md; `pagemill doctor color` says whether it would have an effect here",
         );
     }
     if !system.can_open("/dev/pagemill_color") {
@@ -192,7 +192,7 @@ fn coloring(system: &System) -> Backend {
             &format!(
                 "{found}; this is a virtual machine, whose frame numbers need not tell colors"
             ),
-            "pagemill color probe",
+            "pagemill doctor color",
         );
     }
     Backend::ready(name, &found)

@@ -1,19 +1,13 @@
-//! The arguments of `pagemill gpu`.
+//! The arguments of `pagemill doctor gpu`.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use pagemill_policy::residency::{AccessPattern, StrategyEntry, Variant};
 
 use crate::output::RunFormat;
 use crate::values;
-
-#[derive(Subcommand, Debug)]
-pub enum GpuCommand {
-    /// Read managed memory that is larger than the GPU's, under every pattern and strategy
-    Bench(GpuBenchArguments),
-}
 
 /// The patterns and strategies are those of the simulator, and so are the columns of the results.
 ///

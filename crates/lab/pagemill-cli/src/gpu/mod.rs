@@ -1,9 +1,9 @@
-//! `pagemill gpu bench`: the oversubscription benchmark on a real GPU.
+//! `pagemill doctor gpu`: the oversubscription benchmark on a real GPU.
 
 mod arguments;
 mod results;
 
-pub use arguments::{GpuBenchArguments, GpuCommand};
+pub use arguments::GpuBenchArguments;
 
 use pagemill_gpu::{Bench, CudaGpu, Gpu, GpuError, MIB, Point, Settings, host, show_bytes};
 use pagemill_policy::residency::AccessPattern;

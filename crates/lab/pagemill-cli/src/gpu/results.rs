@@ -122,7 +122,7 @@ pub fn set(gpu: &GpuFacts, seed: u64, rows: Vec<Row>) -> ResultSet {
         scenario: "gpu-bench".to_owned(),
         title: format!("Unified memory on {}", gpu.name),
         about: "Measured, not simulated. Each loop starts with the data in the CPU's memory, then come the calls of the \
-                strategy, and only the kernel is timed. Compare with a simulation: pagemill compare simulated.json measured.json"
+                strategy, and only the kernel is timed. Compare with a simulation: pagemill report compare simulated.json measured.json"
             .to_owned(),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::output::RunFormat;
 
@@ -28,7 +28,11 @@ impl std::str::FromStr for ComputeArgument {
 
 /// Bytes really move between the processes; the time they take is the simulated interface's, and MPI_Wtime shows it.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct MpiArguments {
+    #[command(subcommand)]
+    pub other: Option<MpiCommand>,
+
     /// A machine file of kind "nic", or the name of a built-in one
     #[arg(long, default_value = "pni")]
     pub machine: String,
@@ -89,6 +93,13 @@ pub struct MpiArguments {
     /// The command, such as: mpirun -n 2 ./program
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
+}
+
+/// Of messages, without a program.
+#[derive(Subcommand, Debug)]
+pub enum MpiCommand {
+    /// Write the messages of a scenario in the GOAL format of other network simulators
+    Goal(crate::goal::GoalArguments),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -29,7 +29,7 @@ use pagemill_types::Picos;
 use crate::failure::Failure;
 use crate::output::{RunFormat, print_results, write_results};
 use crate::preload::find_library;
-use arguments::Clock;
+use arguments::{Clock, MpiCommand};
 use supervise::{Stopped, wait_for_stopped};
 
 /// Real time that processes wait for one that computes.
@@ -37,6 +37,9 @@ const COMPUTE_PATIENCE: Duration = Duration::from_secs(600);
 
 /// Runs the command, once for each point of a sweep over the machine; its highest exit code is ours.
 pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
+    if let Some(MpiCommand::Goal(arguments)) = &arguments.other {
+        return crate::goal::goal(arguments).map(|()| ExitCode::SUCCESS);
+    }
     let scenario = scenario(arguments)?;
     if let Some(out) = &arguments.out {
         OutputDir::check(out).map_err(Failure::BadOutput)?;

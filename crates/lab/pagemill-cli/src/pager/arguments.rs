@@ -18,8 +18,6 @@ pub struct PagerArguments {
 pub enum PagerCommand {
     /// Run a program with a memory budget; the rest of its memory is compressed, in a folder or on a server
     Run(Box<RunArguments>),
-    /// Measure what the pager costs on this computer, and write a machine file for simulations
-    Probe(ProbeArguments),
     /// Serve as page server: keep memory of other programs and machines
     Serve(ServeArguments),
     /// Serve the memory of virtual machines that start from a snapshot, as Firecracker hands it over

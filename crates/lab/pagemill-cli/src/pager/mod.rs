@@ -8,7 +8,7 @@ pub mod run;
 mod serve;
 mod top;
 
-pub use arguments::PagerArguments;
+pub use arguments::{PagerArguments, ProbeArguments};
 
 use std::process::ExitCode;
 
@@ -19,7 +19,6 @@ use arguments::PagerCommand;
 pub fn pager(arguments: &PagerArguments) -> Result<ExitCode, Failure> {
     match &arguments.command {
         PagerCommand::Run(arguments) => run::run(arguments),
-        PagerCommand::Probe(arguments) => probe::probe(arguments).map(|()| ExitCode::SUCCESS),
         PagerCommand::Serve(arguments) => serve::serve(arguments).map(|()| ExitCode::SUCCESS),
         PagerCommand::Restore(arguments) => restore::restore(arguments).map(|()| ExitCode::SUCCESS),
         PagerCommand::Top(arguments) => top::top(arguments).map(|()| ExitCode::SUCCESS),

@@ -1,4 +1,4 @@
-//! `pagemill pager probe`: what the pager costs on this computer.
+//! `pagemill doctor pager`: what the pager costs on this computer.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -188,11 +188,11 @@ fn computer() -> String {
 fn machine_file(found: &Found) -> String {
     let computer = computer();
     let source = format!(
-        "measured by `pagemill pager probe --data {}`",
+        "measured by `pagemill doctor pager --data {}`",
         found.data.name()
     );
     let mut text = format!(
-        "# Costs of the pager on one computer, as `pagemill pager probe` measured them.\n\n\
+        "# Costs of the pager on one computer, as `pagemill doctor pager` measured them.\n\n\
          title = \"Pager on {computer}\"\nkind = \"pager\"\n"
     );
     let mut section = |name: &str, values: &[(&str, f64)]| {

@@ -46,6 +46,13 @@ pub struct RunArguments {
     /// Replaced as a whole at the end; refused if it holds anything but earlier results.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+
+    /// Keep each point there as it ends (parts/), and the results of all at the end (results/)
+    ///
+    /// Points that the folder holds are not run again: a killed run resumes where it stopped. `pagemill.sweep` of Python uses the same
+    /// folder, on any number of machines.
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub keep: Option<PathBuf>,
 }
 
 /// Where results go.
@@ -58,7 +65,7 @@ pub struct Results<'a> {
     pub out: Option<&'a Path>,
 }
 
-/// Runs a scenario: all points, or an error and no results.
+/// Runs a scenario: all points, or an error and no results beside the points that are kept.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let scenario = load(&arguments.scenario, &arguments.sets)?;
     let results = Results {

@@ -18,8 +18,6 @@ pub enum ZeroCommand {
     Serve(ServeArguments),
     /// Show the state of the pool
     Status(StatusArguments),
-    /// Measure what clearing costs on this machine
-    Bench(BenchArguments),
     /// Run a program whose large allocations are served by the pool
     Run(PreloadArguments),
     /// `pagemill advise zero` under its earlier name
@@ -68,7 +66,7 @@ pub struct ServeArguments {
     #[arg(long, value_name = "N")]
     pub quota: Option<NonZeroUsize>,
 
-    /// Engine that clears returned memory; see `pagemill zero bench`
+    /// Engine that clears returned memory; see `pagemill doctor zero`
     #[arg(long, default_value = "auto")]
     pub engine: String,
 

@@ -1,13 +1,13 @@
 //! `pagemill zero`: the pool of clean huge pages.
 
 mod arguments;
-mod bench;
+pub mod bench;
 mod kernel;
 mod preload;
 mod serve;
 mod status;
 
-pub use arguments::ZeroArguments;
+pub use arguments::{BenchArguments, ZeroArguments};
 pub use preload::LIBRARY;
 
 use crate::failure::Failure;
@@ -18,7 +18,6 @@ pub fn zero(arguments: &ZeroArguments) -> Result<(), Failure> {
     match &arguments.command {
         ZeroCommand::Serve(arguments) => serve::serve(arguments),
         ZeroCommand::Status(arguments) => status::status(arguments),
-        ZeroCommand::Bench(arguments) => bench::bench(arguments),
         ZeroCommand::Run(arguments) => preload::run(arguments),
         ZeroCommand::Advise(renamed) => Err(Failure::renamed("advise zero", &renamed.rest)),
     }

@@ -14,10 +14,16 @@ Kernels are launched on NumPy arrays, under any policy::
     gpu.launch("kernel.ptx", "kernel", grid=4, block=256, args=[a, 1024])
     a.numpy()
 
+Programs run as by the command, which the wheel has inside::
+
+    pagemill.cuda("./program", mode="whole-page").to_pandas()
+    pagemill.advise("pattern", "grid-stride", factor=1.5, machine="a100-pcie4-x86")
+
 Times are nanoseconds of simulated time, sizes are bytes, rates lie between 0 and 1; the columns of results say
 their unit in their name. ``docs/results.md`` describes each of them.
 """
 
+from pagemill._command import advise, color, command_path, compare, cuda, load, mpi, pager, zero
 from pagemill._fit import fit
 from pagemill._gpu import Gpu, Launch, Managed
 from pagemill._listing import machine, machine_text, machines, policies, ptx, scenario, scenarios, workloads
@@ -43,12 +49,20 @@ __all__ = [
     "RunError",
     "Scenario",
     "__version__",
+    "advise",
+    "color",
+    "command_path",
+    "compare",
     "concat",
+    "cuda",
     "fit",
+    "load",
     "machine",
     "machine_text",
     "machines",
+    "mpi",
     "mrc",
+    "pager",
     "policies",
     "ptx",
     "rank",
@@ -57,4 +71,5 @@ __all__ = [
     "scenarios",
     "sweep",
     "workloads",
+    "zero",
 ]

@@ -199,7 +199,7 @@ class PageMaps:
         self._native = result._native
 
     def to_html(self) -> str:
-        """The page that ``pagemill view`` opens: one page that needs nothing else."""
+        """The page that ``pagemill report pages`` opens: one page that needs nothing else."""
         return self._native.view(self.titles)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -106,7 +106,7 @@ def sweep(
     """Run every point of a scenario on an executor, and keep each as soon as it is there.
 
     Points that `out` holds already are not run again: a killed sweep resumes where it stopped, also when
-    ``pagemill sweep`` began it. A point is one file with its own name, so that it is there once, whichever process runs it. The name
+    ``pagemill run --keep`` began it. A point is one file with its own name, so that it is there once, whichever process runs it. The name
     holds everything that the results depend on: the values of the scenario and its machine, and the build of pagemill. Points
     of another build are run again, and workers with another build are refused.
 

@@ -168,7 +168,11 @@ impl Settings {
             &QUOTA_POLICIES[0],
             registered("policies of quotas", &QUOTA_POLICIES),
         );
-        let ends = [("recolor", OnEnd::Recolor), ("keep", OnEnd::Keep)];
+        let ends = [
+            ("recolor", OnEnd::Recolor),
+            ("when-due", OnEnd::WhenDue),
+            ("keep", OnEnd::Keep),
+        ];
         let on_end = section.or("on_end", OnEnd::Recolor, one_of("answers to an end", &ends));
         let copies = [("lazy", CopyTime::Lazy), ("eager", CopyTime::Eager)];
         let copy = section.or("copy", CopyTime::Lazy, one_of("times of copies", &copies));

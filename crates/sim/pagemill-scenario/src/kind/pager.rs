@@ -145,7 +145,7 @@ impl PagerPoint {
         let (machine, (rules, store), (workload, source)) = (machine?, settings?, workload?);
         let Some(store) = machine.spec.store(&store).cloned() else {
             let text = format!("{} has no costs of the store {store}", machine.name);
-            let help = "`pagemill pager probe` measures them".to_owned();
+            let help = "`pagemill doctor pager` measures them".to_owned();
             root.report(Problem::at(root.origin_of("machine"), text).help(help));
             return None;
         };

@@ -1,4 +1,4 @@
-//! What the parts of the pager cost on a computer: files that `pagemill pager probe` writes.
+//! What the parts of the pager cost on a computer: files that `pagemill doctor pager` writes.
 
 use pagemill_sim::paging::{BatchCost, PagerMachine, StoreCost};
 use pagemill_types::Picos;

@@ -34,7 +34,7 @@ pub struct StoreCost {
     pub checks_itself: bool,
 }
 
-/// What the parts of the pager cost on a computer, as `pagemill pager probe` measures them.
+/// What the parts of the pager cost on a computer, as `pagemill doctor pager` measures them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PagerMachine {
     /// From the touch until a handler has the fault, and from the answer until the program runs: both together.

@@ -1,5 +1,5 @@
 use pagemill_policy::coloring::quota::{QuotaPolicyEntry, divide};
-use pagemill_policy::coloring::{ArrangeError, ColorRange, MissCurve, arrange};
+use pagemill_policy::coloring::{ArrangeError, ColorRange, DueChange, MissCurve, arrange};
 use pagemill_types::Picos;
 
 use super::frames::{Frames, PlainOrder};
@@ -52,6 +52,8 @@ pub enum OnEnd {
     Keep,
     /// They are divided anew.
     Recolor,
+    /// They are divided anew once it pays ([`DueChange`]).
+    WhenDue,
 }
 
 /// When pages are copied to new colors.
@@ -151,12 +153,30 @@ pub fn run(
         let by_time = |task: &usize| (tasks[*task].now, *task);
         running.iter().copied().min_by_key(by_time)
     };
+    let mut waiting: Option<Waiting> = None;
     while let Some(task) = earliest(&tasks, &running) {
-        let until = until(&tasks, &running, task);
-        if tasks[task].run(until, &mut shared)? == Progress::Ended {
+        let mut until = until(&tasks, &running, task);
+        if waiting.is_some() {
+            until = until.min(tasks[task].now + LOOK_INTERVAL);
+        }
+        let has_ended = tasks[task].run(until, &mut shared)? == Progress::Ended;
+        if has_ended {
             running.retain(|other| *other != task);
+        }
+        let PageSource::Partitioned(partition) = &spec.pages else {
+            continue;
+        };
+        if has_ended && partition.on_end == OnEnd::WhenDue {
+            waiting = Waiting::new(partition, palette.colors(), &tasks, &running)?;
+        }
+        let is_due = match &waiting {
+            Some(waiting) => waiting.is_due(partition, &tasks, machine),
+            None => has_ended && partition.on_end == OnEnd::Recolor,
+        };
+        if is_due && !running.is_empty() {
+            waiting = None;
             recolor(
-                &spec.pages,
+                partition,
                 &mut tasks,
                 &running,
                 palette.colors(),
@@ -184,20 +204,75 @@ fn first_ranges(
     })
 }
 
-/// After a task ended: divides all colors among the others, where that is wanted.
+/// How often it is looked whether a change is due.
+const LOOK_INTERVAL: Picos = Picos(100_000_000);
+
+/// Tasks that wait for colors: the misses that they had when the wait began, and how many colors they would have.
+struct Waiting(Vec<(usize, u64, u16)>);
+
+impl Waiting {
+    /// For the colors of a task that has ended; none where no other runs.
+    fn new(
+        partition: &Partition,
+        colors: u16,
+        tasks: &[Task],
+        running: &[usize],
+    ) -> Result<Option<Self>, SharedCacheError> {
+        if running.is_empty() {
+            return Ok(None);
+        }
+        let former: Vec<_> = running.iter().map(|task| tasks[*task].colors()).collect();
+        let ranges = divided(partition, colors, running, &former)?;
+        let waiting = running.iter().zip(ranges);
+        let of_task =
+            |(task, range): (&usize, ColorRange)| (*task, tasks[*task].misses(), range.count());
+        Ok(Some(Self(waiting.map(of_task).collect())))
+    }
+
+    /// Whether the change pays for one of them, with the pages that it has by now.
+    fn is_due(&self, partition: &Partition, tasks: &[Task], machine: &SharedCacheMachine) -> bool {
+        let miss_ns = machine.memory.latency.0 as f64 / 1e3;
+        self.0.iter().any(|&(number, before, wanted)| {
+            let task = &tasks[number];
+            let has = task.colors().map_or(wanted, |range| range.count());
+            let change_ns = change_ns(machine, task.pages(), (has, wanted), partition.flush);
+            let curve = &partition.curves[number];
+            DueChange::new(curve, (has, wanted), change_ns, miss_ns)
+                .is_some_and(|change| change.is_due(task.misses() - before))
+        })
+    }
+}
+
+/// An estimate of what it costs a task with `pages` pages to have `wanted` colors for the `has` it has: the pages that move are copied
+/// over the bus after a fault each, and what `flush` names is flushed.
+fn change_ns(
+    machine: &SharedCacheMachine,
+    pages: u64,
+    (has, wanted): (u16, u16),
+    flush: FlushScope,
+) -> f64 {
+    let stay = f64::from(has.min(wanted)) / f64::from(has.max(wanted));
+    let moved = pages as f64 * (1.0 - stay);
+    let copy = machine
+        .memory
+        .bandwidth
+        .time_for(2 * machine.paging.page.bytes());
+    let page = machine.paging.unmap + machine.paging.fault + copy;
+    let flushed = match flush {
+        FlushScope::Translations => machine.paging.flush_translations,
+        FlushScope::Caches => machine.paging.flush_translations + machine.paging.flush_caches,
+    };
+    (moved * page.0 as f64 + flushed.0 as f64) / 1e3
+}
+
+/// Divides all colors among the tasks `running`.
 fn recolor(
-    pages: &PageSource,
+    partition: &Partition,
     tasks: &mut [Task],
     running: &[usize],
     colors: u16,
     shared: &mut Shared<'_>,
 ) -> Result<(), SharedCacheError> {
-    let PageSource::Partitioned(partition) = pages else {
-        return Ok(());
-    };
-    if running.is_empty() || partition.on_end == OnEnd::Keep {
-        return Ok(());
-    }
     let former: Vec<_> = running.iter().map(|task| tasks[*task].colors()).collect();
     let ranges = divided(partition, colors, running, &former)?;
     for (task, range) in running.iter().zip(ranges) {

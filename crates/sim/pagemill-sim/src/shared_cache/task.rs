@@ -204,6 +204,16 @@ impl Task {
         self.space.colors()
     }
 
+    /// Misses of the shared cache so far.
+    pub fn misses(&self) -> u64 {
+        self.report.cache.misses
+    }
+
+    /// Pages that it has touched.
+    pub fn pages(&self) -> u64 {
+        self.space.len() as u64
+    }
+
     /// What it did.
     pub fn into_report(self) -> TaskReport {
         TaskReport {

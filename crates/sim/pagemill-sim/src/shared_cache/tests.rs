@@ -96,6 +96,26 @@ fn halves(on_end: OnEnd, copy: CopyTime) -> PageSource {
     })
 }
 
+/// A change waits until it pays: it is not made for a task that ends soon, or that misses as often with more colors.
+#[test]
+fn a_change_is_made_once_it_is_due() {
+    let falling = MissCurve::new(100, (1..=8).map(|colors| 100 - 10 * colors).collect()).unwrap();
+    let flat = MissCurve::new(100, vec![50; 8]).unwrap();
+    let neighbor = vec![1_000_u64; 50];
+    for (curve, rounds, recolorings) in [(&falling, 2000, 1), (&falling, 2, 0), (&flat, 2000, 0)] {
+        let PageSource::Partitioned(mut partition) = halves(OnEnd::WhenDue, CopyTime::Lazy) else {
+            unreachable!("halves are partitions");
+        };
+        partition.curves = vec![curve.clone(), flat.clone()];
+        // More than all colors hold: it misses in every round.
+        let lines: Vec<u64> = (0..400_u64).cycle().take(400 * rounds).collect();
+        let source = PageSource::Partitioned(partition);
+        let streams = vec![stream(&lines), stream(&neighbor)];
+        let both = run(&machine(), &pages(source), streams).unwrap();
+        assert_eq!(both[0].recolorings, recolorings, "{rounds} rounds");
+    }
+}
+
 fn lines() -> impl Strategy<Value = Vec<u64>> {
     let jump = prop::collection::vec(0_u64..200, 0..200);
     let around = (1_u64..120, 1_usize..4)

@@ -1,0 +1,175 @@
+"""What the command ``pagemill`` does with programs and results, from Python.
+
+The wheel has the command inside; the environment variable ``PAGEMILL`` names another one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pagemill import _native
+from pagemill._native import InputError, RunError
+from pagemill._result import Result
+
+Words = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def command_path() -> str:
+    """The command: that of ``PAGEMILL``, the one that was installed with this package, or the first of ``PATH``.
+
+    Raises
+    ------
+    RunError
+        There is none.
+    """
+    beside = Path(sysconfig.get_path("scripts")) / "pagemill"
+    found = os.environ.get("PAGEMILL") or (str(beside) if beside.exists() else shutil.which("pagemill"))
+    if not found:
+        raise RunError("there is no command `pagemill`: install the wheel of a release, or name the command with the variable PAGEMILL")
+    return found
+
+
+def cuda(command: Words, **options: Any) -> Result:
+    """Run an unmodified CUDA program on a simulated GPU.
+
+    Parameters
+    ----------
+    command:
+        The program and its arguments.
+    options:
+        Those of ``pagemill cuda``: ``mode="whole-page"``, ``machine="a100-pcie4-x86"``, ``oversubscribe=1.5``, ``check=True``; a list
+        repeats an option.
+
+    Returns
+    -------
+    Result
+        As ``pagemill cuda --out`` writes it. What the program prints is printed.
+
+    Raises
+    ------
+    InputError
+        An option or a file is wrong.
+    RunError
+        The program did not end well; the message is what was written to standard error.
+    """
+    return _run_program(["cuda"], options, command)
+
+
+def mpi(command: Words, **options: Any) -> Result:
+    """Run an MPI program over the simulated network interface: ``pagemill.mpi(["mpirun", "-n", "2", "./program"], machine="pni")``.
+
+    Parameters, results and errors are those of `cuda`, with the options of ``pagemill mpi``.
+    """
+    return _run_program(["mpi"], options, command)
+
+
+def pager(command: Words, *, memory: str, to: str, **options: Any) -> Result:
+    """Run a program with a budget of memory: ``pagemill.pager(["./program"], memory="2 GiB", to="compressed")``.
+
+    Parameters, results and errors are those of `cuda`, with the options of ``pagemill pager run``.
+    """
+    return _run_program(["pager", "run"], {"memory": memory.replace(" ", ""), "to": to, **options}, command)
+
+
+def zero(command: Words, **options: Any) -> str:
+    """Run a program whose large memory is the pool's; what it printed. Errors are those of `cuda`, options those of ``pagemill zero run``."""
+    return _call(["zero", "run", *_flags(options), "--", *_words(command)])
+
+
+def color(command: Words, **options: Any) -> str:
+    """Run a program whose heap has cache colors of its own; what it printed. Errors are those of `cuda`, options those of ``pagemill color run``."""
+    return _call(["color", "run", *_flags(options), "--", *_words(command)])
+
+
+def advise(question: str, about: Words, **options: Any) -> Result:
+    """Ask for advice: ``pagemill.advise("pattern", "grid-stride", factor=1.5, machine="a100-pcie4-x86")``.
+
+    Parameters
+    ----------
+    question:
+        ``program``, ``pager`` or ``zero``, about a program and its arguments; ``pattern``, about an access pattern; ``model``, about
+        the file of a language model.
+    about:
+        The program, pattern or file.
+    options:
+        Those of ``pagemill advise`` for the question.
+
+    Returns
+    -------
+    Result
+        As ``pagemill advise --format json`` prints it.
+
+    Raises
+    ------
+    InputError, RunError
+        As `cuda`.
+    """
+    about = _words(about)
+    if question in ("program", "pager", "zero"):
+        about = ["--", *about]
+    return Result(_native.results(_call(["advise", question, *_flags(options), "--format", "json", *about])))
+
+
+def compare(first: Result | str | os.PathLike[str], second: Result | str | os.PathLike[str], **options: Any) -> Result:
+    """Compare two results, or files of results, with the error of each point: the first over the second, minus one.
+
+    Options are those of ``pagemill report compare``; errors are those of `cuda`.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for number, given in enumerate((first, second)):
+            if isinstance(given, Result):
+                file = Path(folder) / f"{number}.json"
+                file.write_text(given.to_json(), encoding="utf-8")
+                files.append(str(file))
+            else:
+                files.append(os.fspath(given))
+        return Result(_native.results(_call(["report", "compare", *_flags(options), "--format", "json", *files])))
+
+
+def load(path: str | os.PathLike[str]) -> Result:
+    """The results of a ``results.json``, or of a folder that holds one."""
+    file = Path(path)
+    file = file / "results.json" if file.is_dir() else file
+    return Result(_native.results(file.read_text(encoding="utf-8")))
+
+
+def _run_program(words: list[str], options: dict[str, Any], program: Words) -> Result:
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        printed = _call([*words, *_flags(options), "--out", str(out), "--", *_words(program)])
+        sys.stdout.write(printed)
+        return load(out)
+
+
+def _call(words: list[str]) -> str:
+    """What the command printed."""
+    finished = subprocess.run([command_path(), *words], capture_output=True, text=True, check=False)
+    if finished.returncode != 0:
+        raise (InputError if finished.returncode == 2 else RunError)(finished.stderr.strip())
+    return finished.stdout
+
+
+def _flags(options: dict[str, Any]) -> list[str]:
+    """``--name value`` for each option: True is the name alone, a list repeats it, None and False leave it out."""
+    flags = []
+    for name, given in options.items():
+        for value in given if isinstance(given, list | tuple) else [given]:
+            if value is None or value is False:
+                continue
+            flags.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}"))
+    return flags
+
+
+def _words(command: Words) -> list[str]:
+    if isinstance(command, str | os.PathLike):
+        return [os.fspath(command)]
+    return [os.fspath(word) for word in command]
