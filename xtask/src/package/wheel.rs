@@ -27,7 +27,7 @@ assert pagemill.compare(advice, advice).rows
 /// Builds it with what the Debian package has below `usr`.
 pub fn build(usr: &Path, profile: Profile) -> Result<PathBuf> {
     // Where maturin looks for files that are installed beside the package's own.
-    let data = workspace::root().join("crates/lab/pagemill-python/pagemill.data");
+    let data = workspace::root().join("crates/lab/pagemill-python/pagemill._native.data");
     emptied(&data)?;
     copy(&usr.join("bin/pagemill"), &data.join("scripts/pagemill"))?;
     for library in workspace::entries(&usr.join("lib/pagemill"))? {
