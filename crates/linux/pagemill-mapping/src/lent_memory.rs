@@ -153,9 +153,9 @@ impl<S: Source> LentMemory<S> {
             return None;
         }
         if let Some(place) = call.replaces() {
-            // SAFETY: by the contract of this function, the program asks for this call.
-            let answer = self.with(|table| unsafe { table.lend_at(call, place.clone()) })?;
             self.come_near(&place);
+            // SAFETY: by the contract of this function, the program asks for this call.
+            let answer = self.with(|table| unsafe { table.lend_at(call, place) })?;
             return Some(answer.unwrap_or_else(|error| -(refusal(error) as Answer)));
         }
         Some(self.lend(bytes, Purpose::of(flags))? as Answer)

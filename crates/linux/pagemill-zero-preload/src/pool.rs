@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use pagemill_linux::{Mapping, OsError};
 use pagemill_mapping::call::has;
-use pagemill_mapping::plain;
 use pagemill_mapping::{BlockId, Call, Kind, LentMemory, Source};
+use pagemill_mapping::{kernel, plain};
 use pagemill_zero_client::{Client, ClientError, Exhausted, Lease, Request, socket_path};
 
 use crate::origin::Origin;
@@ -113,7 +113,14 @@ impl Source for Pool {
         match self.origin.is_private() {
             // It always was.
             true => Ok(()),
-            false => plain::copy_out(extent),
+            false => {
+                plain::copy_out(extent.clone())?;
+                if !self.is_inherited(&extent) {
+                    // SAFETY: the advice leaves the bytes as they are.
+                    unsafe { kernel::advise(extent.start, extent.len(), libc::MADV_DONTFORK) };
+                }
+                Ok(())
+            }
         }
     }
 
