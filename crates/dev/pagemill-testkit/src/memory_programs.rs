@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// What `private_memory.c` checks, each by its argument.
-pub const CHECKS: [&str; 25] = [
+pub const CHECKS: [&str; 26] = [
     "dontneed",
     "dontneed_part",
     "dontneed_small",
@@ -17,6 +17,7 @@ pub const CHECKS: [&str; 25] = [
     "remap",
     "lock_and_sync",
     "fork_by_libc",
+    "kept_from_children",
     "fork_bare",
     "fork_by_syscall",
     "clone_by_syscall",
@@ -33,7 +34,7 @@ pub const CHECKS: [&str; 25] = [
 ];
 
 /// Of these, those that concern mappings of huge pages, too.
-pub const HUGE_CHECKS: [&str; 16] = [
+pub const HUGE_CHECKS: [&str; 17] = [
     "dontneed",
     "dontneed_part",
     "dontneed_small",
@@ -41,6 +42,7 @@ pub const HUGE_CHECKS: [&str; 16] = [
     "free_advice",
     "lock_and_sync",
     "fork_by_libc",
+    "kept_from_children",
     "fork_bare",
     "fork_by_syscall",
     "clone_by_syscall",

@@ -89,3 +89,22 @@ pub enum Command {
     #[command(hide = true)]
     Manual,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_that_is_shown_is_in_one_group() {
+        let grouped: Vec<&str> = (GROUPS.iter())
+            .flat_map(|(_, names)| *names)
+            .copied()
+            .collect();
+        let mut command = Arguments::command();
+        command.build();
+        for shown in command.get_subcommands().filter(|one| !one.is_hide_set()) {
+            let times = grouped.iter().filter(|name| **name == shown.get_name());
+            assert_eq!(times.count(), 1, "{}", shown.get_name());
+        }
+    }
+}

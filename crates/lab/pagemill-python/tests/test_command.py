@@ -41,3 +41,8 @@ def test_a_cuda_program_that_is_none_is_refused() -> None:
 def test_programs_print_what_they_print() -> None:
     # Without a pool, and in silence, a program has the kernel's memory.
     assert pagemill.zero([sys.executable, "-c", "print('here')"]) == "here\n"
+
+
+def test_a_programs_own_exit_code_is_no_wrong_input() -> None:
+    with pytest.raises(pagemill.RunError):
+        pagemill.zero([sys.executable, "-c", "raise SystemExit(2)"])

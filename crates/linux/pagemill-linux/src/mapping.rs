@@ -93,35 +93,41 @@ impl Mapping {
     ) -> Result<Self> {
         let bytes: usize = files.iter().map(|(_, bytes)| bytes).sum();
         let mapping = Self::reserve(bytes, alignment)?;
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        let mut flags = MapFlags::SHARED | MapFlags::FIXED;
-        flags.set(MapFlags::POPULATE, populate);
         let mut offset = 0;
         for &(file, bytes) in files {
             // SAFETY: `offset..offset + bytes` lies in the range that was reserved above and that nothing else uses.
             unsafe {
-                let start = mapping.start.add(offset).cast();
-                mmap(start, bytes, access, flags, file, 0)
-                    .map_err(|error| OsError::new(format!("map {bytes} bytes"), error))?;
-            }
+                Self::map_over(
+                    file,
+                    mapping.start.expose_provenance() + offset,
+                    bytes,
+                    populate,
+                )
+            }?;
             offset += bytes;
         }
         Ok(mapping)
     }
 
-    /// Maps the first `bytes` of a file over what is at `start`, shared and populated.
+    /// Maps the first `bytes` of a file over what is at `start`, shared; with `populate`, as [`Mapping::new`].
     ///
     /// # Errors
     /// The kernel refuses.
     ///
     /// # Safety
     /// No reference leads to what is there.
-    pub unsafe fn map_over(file: BorrowedFd<'_>, start: usize, bytes: usize) -> Result<()> {
+    pub unsafe fn map_over(
+        file: BorrowedFd<'_>,
+        start: usize,
+        bytes: usize,
+        populate: bool,
+    ) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        let flags = MapFlags::SHARED | MapFlags::FIXED | MapFlags::POPULATE;
+        let mut flags = MapFlags::SHARED | MapFlags::FIXED;
+        flags.set(MapFlags::POPULATE, populate);
         // SAFETY: the place is the caller's to give up.
         let mapped = unsafe {
             let start = ptr::with_exposed_provenance_mut(start);

@@ -98,15 +98,7 @@ impl<S: Source> RangeTable<S> {
     ) -> Result<(), i32> {
         match effect {
             Effect::Discard => return self.discard(extent, part),
-            Effect::Inherit(is_inherited) => {
-                let may_be = is_inherited || part == *extent;
-                if !(may_be && self.source.set_inherited(part.clone(), is_inherited)) {
-                    self.make_range_plain(&part)?;
-                    // SAFETY: the advice leaves the bytes as they are.
-                    unsafe { kernel::advise(part.start, part.len(), call.third()) };
-                }
-                return Ok(());
-            }
+            Effect::Inherit(is_inherited) => return self.inherit(extent, &part, is_inherited),
             _ => {}
         }
         // Huge mappings take less advice than others, and the kernel knows which.
@@ -118,6 +110,28 @@ impl<S: Source> RangeTable<S> {
                 return Err(-answer as i32);
             }
         }
+        Ok(())
+    }
+
+    /// `MADV_DOFORK` and `MADV_DONTFORK`: an extent is inherited as a whole, or not; a part of it becomes plain first.
+    fn inherit(
+        &mut self,
+        extent: &Range<usize>,
+        part: &Range<usize>,
+        is_inherited: bool,
+    ) -> Result<(), i32> {
+        let Some(found) = self.extents.get_mut(&extent.start) else {
+            return Ok(());
+        };
+        if found.is_inherited == is_inherited {
+            return Ok(());
+        }
+        if part == extent && self.source.set_inherited(extent.clone(), is_inherited) {
+            found.is_inherited = is_inherited;
+            return Ok(());
+        }
+        self.make_range_plain(part)?;
+        plain::set_inherited(part, is_inherited);
         Ok(())
     }
 

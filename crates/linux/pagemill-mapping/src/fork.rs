@@ -1,8 +1,6 @@
 //! A child has its own copy of private memory. LentMemory memory becomes plain before a fork, and the kernel copies it as ever. Where it
 //! cannot become plain, the child gets a copy that was made before.
 
-use std::ops::Range;
-
 use crate::call::Kind;
 use crate::plain;
 use crate::range_table::RangeTable;
@@ -16,7 +14,7 @@ pub fn prepare<S: Source>(table: &mut RangeTable<S>) -> Result<(), i32> {
     if table.source.is_native(Kind::Fork) {
         return Ok(());
     }
-    match table.make_plain(inherited(table)) {
+    match table.make_plain(table.extents_by(true)) {
         // Copied later.
         Err(plain::WRITERS_RUN) => Ok(()),
         made => made,
@@ -31,7 +29,7 @@ pub fn make_copies<S: Source>(table: &mut RangeTable<S>) -> Result<(), i32> {
     if table.source.is_native(Kind::Fork) {
         return Ok(());
     }
-    for extent in inherited(table) {
+    for extent in table.extents_by(true) {
         if table.make_plain(vec![extent.clone()]).is_ok() {
             continue;
         }
@@ -44,13 +42,6 @@ pub fn make_copies<S: Source>(table: &mut RangeTable<S>) -> Result<(), i32> {
         }
     }
     Ok(())
-}
-
-/// What a child is to have.
-fn inherited<S: Source>(table: &RangeTable<S>) -> Vec<Range<usize>> {
-    let mut extents = table.extents();
-    extents.retain(|extent| table.source.is_inherited(extent));
-    extents
 }
 
 /// Right after a fork. The child's copies take the places that it has holes at.

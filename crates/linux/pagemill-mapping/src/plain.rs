@@ -14,6 +14,16 @@ const PIECE_BYTES: usize = 2 << 20;
 /// Writers cannot be held up: there are several threads, and no userfaultfd.
 pub const WRITERS_RUN: i32 = libc::EBUSY;
 
+/// Has the kernel give a part to children of `fork`, or not; whether it does so.
+pub fn set_inherited(part: &Range<usize>, is_inherited: bool) -> bool {
+    let advice = match is_inherited {
+        true => libc::MADV_DOFORK,
+        false => libc::MADV_DONTFORK,
+    };
+    // SAFETY: the advice leaves the bytes as they are.
+    !has_failed(unsafe { kernel::advise(part.start, part.len(), advice) })
+}
+
 /// Copies `extent` to private memory and swaps that in. Threads that write meanwhile wait in the kernel, and go on in the copy: no
 /// write is lost, and none is seen by who maps the memory that was there.
 ///

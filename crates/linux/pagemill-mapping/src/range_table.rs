@@ -49,6 +49,8 @@ pub struct Block {
 pub struct Extent {
     pub end: usize,
     pub block: BlockId,
+    /// Whether children of `fork` are to have it.
+    pub is_inherited: bool,
 }
 
 /// What `malloc` returned, until it is freed.
@@ -125,7 +127,13 @@ impl<S: Source> RangeTable<S> {
             lent_bytes,
         };
         self.blocks.insert(block, found);
-        self.extents.insert(start, Extent { end, block });
+        let is_inherited = true;
+        let extent = Extent {
+            end,
+            block,
+            is_inherited,
+        };
+        self.extents.insert(start, extent);
         if purpose == Purpose::Heap {
             self.heap.insert(start, HeapBlock { bytes: lent_bytes });
         }
@@ -165,6 +173,16 @@ impl<S: Source> RangeTable<S> {
         self.touched(&(0..usize::MAX))
     }
 
+    /// Of these, those that children of `fork` are to have, or those that they are not.
+    pub fn extents_by(&self, is_inherited: bool) -> Vec<Range<usize>> {
+        let mut extents = self.extents();
+        extents.retain(|extent| {
+            let extent = self.extents.get(&extent.start);
+            extent.is_some_and(|extent| extent.is_inherited == is_inherited)
+        });
+        extents
+    }
+
     /// Extents with a byte in `range` that stand for private memory.
     pub fn touched(&self, range: &Range<usize>) -> Vec<Range<usize>> {
         let mut touched = self.all_touched(range);
@@ -193,18 +211,18 @@ impl<S: Source> RangeTable<S> {
     pub fn forget(&mut self, range: Range<usize>) {
         for extent in self.all_touched(&range) {
             let part = overlap(&extent, &range);
-            let Some(Extent { end, block }) = self.extents.remove(&extent.start) else {
+            let Some(found) = self.extents.remove(&extent.start) else {
                 continue;
             };
             if extent.start < part.start {
                 let end = part.start;
-                self.extents.insert(extent.start, Extent { end, block });
+                self.extents.insert(extent.start, Extent { end, ..found });
             }
-            if part.end < end {
-                self.extents.insert(part.end, Extent { end, block });
+            if part.end < found.end {
+                self.extents.insert(part.end, found);
             }
             self.source.unmapped(part.clone());
-            self.reduce(block, part.len());
+            self.reduce(found.block, part.len());
         }
     }
 
@@ -226,18 +244,23 @@ impl<S: Source> RangeTable<S> {
             self.extents.clear();
             self.blocks.clear();
         }
-        let mut gone = self.extents();
-        gone.retain(|extent| !self.source.is_inherited(extent));
-        gone.into_iter().for_each(|extent| self.forget(extent));
+        for extent in self.extents_by(false) {
+            self.forget(extent);
+        }
         self.copies.clear();
         self.source.reset_in_child();
     }
 
     /// Makes extents plain.
     pub fn make_plain(&mut self, extents: Vec<Range<usize>>) -> Result<(), i32> {
-        for extent in extents {
-            self.source.make_plain(extent.clone())?;
-            self.forget(extent);
+        for part in extents {
+            let extent = self.extents.range(..=part.start).next_back();
+            let is_inherited = extent.is_none_or(|(_, extent)| extent.is_inherited);
+            self.source.make_plain(part.clone())?;
+            if !is_inherited {
+                plain::set_inherited(&part, false);
+            }
+            self.forget(part);
         }
         Ok(())
     }

@@ -96,19 +96,27 @@ impl<S: Source> RangeTable<S> {
     /// Enters a move within one block.
     fn relocate(&mut self, block: BlockId, from: Range<usize>, to: Range<usize>) {
         self.source.moved(from.clone(), to.clone());
+        let mut is_inherited = true;
         for extent in self.touched(&from) {
-            let rest = self.extents.remove(&extent.start).map(|found| found.end);
+            let Some(found) = self.extents.remove(&extent.start) else {
+                continue;
+            };
+            is_inherited &= found.is_inherited;
             if extent.start < from.start {
                 let end = from.start;
-                self.extents.insert(extent.start, Extent { end, block });
+                self.extents.insert(extent.start, Extent { end, ..found });
             }
-            if let Some(end) = rest.filter(|&end| end > from.end) {
-                self.extents.insert(from.end, Extent { end, block });
+            if found.end > from.end {
+                self.extents.insert(from.end, found);
             }
         }
         if !to.is_empty() {
-            let end = to.end;
-            self.extents.insert(to.start, Extent { end, block });
+            let moved = Extent {
+                end: to.end,
+                block,
+                is_inherited,
+            };
+            self.extents.insert(to.start, moved);
         }
         if let Some(found) = self.blocks.get_mut(&block) {
             found.lent_bytes = found.lent_bytes + to.len() - from.len();

@@ -64,15 +64,11 @@ pub trait Source: Send {
         plain::copy_out(extent)
     }
 
-    /// Whether a child of `fork` has `part` from now on (`MADV_DOFORK`), or not (`MADV_DONTFORK`, of a whole extent); answers whether it can
-    /// be so. If not, the memory becomes plain first.
-    fn set_inherited(&mut self, _part: Range<usize>, is_inherited: bool) -> bool {
-        is_inherited
-    }
-
-    /// Whether a child of `fork` has `extent`. Where `Fork` is native, called in the child.
-    fn is_inherited(&self, _extent: &Range<usize>) -> bool {
-        true
+    /// Whether children of `fork` have `extent` from now on (`MADV_DOFORK`), or not (`MADV_DONTFORK`); answers whether it can be so. If
+    /// not, the memory becomes plain first. Where `Fork` is not native, no child has it as it is, and only what children are to have
+    /// becomes plain before a fork.
+    fn set_inherited(&mut self, extent: Range<usize>, is_inherited: bool) -> bool {
+        !self.is_native(Kind::Fork) || plain::set_inherited(&extent, is_inherited)
     }
 
     /// A native `mremap` has moved memory. Where `to` is longer, what is beyond reads as zero.

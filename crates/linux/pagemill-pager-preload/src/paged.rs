@@ -132,10 +132,6 @@ impl Source for Paged {
         pager().is_some_and(|pager| pager.set_inherited(&part, is_inherited))
     }
 
-    fn is_inherited(&self, extent: &Range<usize>) -> bool {
-        pager().is_some_and(|pager| pager.range_at(extent.start as u64).is_some())
-    }
-
     fn make_plain(&mut self, extent: Range<usize>) -> Result<(), i32> {
         // Parts of memory that was never touched would stay apart in the kernel.
         let start: *const u8 = ptr::with_exposed_provenance(extent.start);

@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use pagemill_linux::{Mapping, OsError};
 use pagemill_mapping::call::has;
+use pagemill_mapping::plain;
 use pagemill_mapping::{BlockId, Call, Kind, LentMemory, Source};
-use pagemill_mapping::{kernel, plain};
 use pagemill_zero_client::{Client, ClientError, Exhausted, Lease, Request, socket_path};
 
 use crate::origin::Origin;
@@ -23,8 +23,6 @@ pub struct Pool {
     origin: Origin,
     connection: Option<Connection>,
     leases: BTreeMap<BlockId, Lease>,
-    /// What no child of `fork` is to have.
-    kept_back: Vec<Range<usize>>,
     /// The pool is not there: it is not looked for at every call.
     has_given_up: bool,
 }
@@ -35,7 +33,6 @@ impl Default for Pool {
             origin: Origin::chosen(),
             connection: None,
             leases: BTreeMap::new(),
-            kept_back: Vec::new(),
             has_given_up: false,
         }
     }
@@ -71,7 +68,7 @@ impl Source for Pool {
                 for file in lease.files() {
                     let part = file.bytes.min(place.end - start);
                     // SAFETY: the place is mapped afresh and without access, so that no reference leads there.
-                    unsafe { Mapping::map_over(file.descriptor.as_fd(), start, part)? };
+                    unsafe { Mapping::map_over(file.descriptor.as_fd(), start, part, true)? };
                     start += part;
                 }
                 Ok(place)
@@ -80,28 +77,6 @@ impl Source for Pool {
             _ => return false,
         };
         self.or_kernel(bytes, lent).is_some()
-    }
-
-    fn set_inherited(&mut self, part: Range<usize>, is_inherited: bool) -> bool {
-        if !is_inherited {
-            self.kept_back.push(part);
-            return true;
-        }
-        self.kept_back.retain(|kept| *kept != part);
-        !self.kept_back.iter().any(|kept| overlaps(kept, &part))
-    }
-
-    fn is_inherited(&self, extent: &Range<usize>) -> bool {
-        !self.kept_back.iter().any(|kept| overlaps(kept, extent))
-    }
-
-    fn unmapped(&mut self, part: Range<usize>) {
-        let kept = self.kept_back.drain(..);
-        let left = kept.flat_map(|kept| {
-            let before = kept.start..kept.end.min(part.start);
-            [before, kept.start.max(part.end)..kept.end]
-        });
-        self.kept_back = left.filter(|part| !part.is_empty()).collect();
     }
 
     /// The kernel's private memory is copied by a fork as ever.
@@ -113,14 +88,7 @@ impl Source for Pool {
         match self.origin.is_private() {
             // It always was.
             true => Ok(()),
-            false => {
-                plain::copy_out(extent.clone())?;
-                if !self.is_inherited(&extent) {
-                    // SAFETY: the advice leaves the bytes as they are.
-                    unsafe { kernel::advise(extent.start, extent.len(), libc::MADV_DONTFORK) };
-                }
-                Ok(())
-            }
+            false => plain::copy_out(extent),
         }
     }
 
@@ -256,10 +224,6 @@ impl Connection {
     fn is_replaced(&self) -> bool {
         identity(&self.client) != self.identity
     }
-}
-
-fn overlaps(one: &Range<usize>, other: &Range<usize>) -> bool {
-    one.start < other.end && other.start < one.end
 }
 
 fn identity(client: &Client) -> Option<(u64, u64)> {

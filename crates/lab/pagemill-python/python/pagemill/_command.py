@@ -80,13 +80,15 @@ def pager(command: Words, *, memory: str, to: str, **options: Any) -> Result:
 
 
 def zero(command: Words, **options: Any) -> str:
-    """Run a program whose large memory is the pool's; what it printed. Errors are those of `cuda`, options those of ``pagemill zero run``."""
-    return _call(["zero", "run", *_flags(options), "--", *_words(command)])
+    """Run a program whose large memory is the pool's; what it printed. Options are those of ``pagemill zero run``; a program that does not
+    end well, or an option that is wrong, is a RunError."""
+    return _printed(["zero", "run"], options, command)
 
 
 def color(command: Words, **options: Any) -> str:
-    """Run a program whose heap has cache colors of its own; what it printed. Errors are those of `cuda`, options those of ``pagemill color run``."""
-    return _call(["color", "run", *_flags(options), "--", *_words(command)])
+    """Run a program whose heap has cache colors of its own; what it printed. Options are those of ``pagemill color run``; errors are those of
+    `zero`."""
+    return _printed(["color", "run"], options, command)
 
 
 def advise(question: str, about: Words, **options: Any) -> Result:
@@ -145,17 +147,34 @@ def load(path: str | os.PathLike[str]) -> Result:
 def _run_program(words: list[str], options: dict[str, Any], program: Words) -> Result:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
-        printed = _call([*words, *_flags(options), "--out", str(out), "--", *_words(program)])
-        sys.stdout.write(printed)
+        finished = _finished([*words, *_flags(options), "--out", str(out), "--", *_words(program)])
+        sys.stdout.write(finished.stdout)
+        # Where there are results, the exit code is the program's own.
+        _check(finished, RunError if out.exists() else InputError)
         return load(out)
+
+
+def _printed(words: list[str], options: dict[str, Any], program: Words) -> str:
+    finished = _finished([*words, *_flags(options), "--", *_words(program)])
+    _check(finished, RunError)
+    return finished.stdout
 
 
 def _call(words: list[str]) -> str:
     """What the command printed."""
-    finished = subprocess.run([command_path(), *words], capture_output=True, text=True, check=False)
-    if finished.returncode != 0:
-        raise (InputError if finished.returncode == 2 else RunError)(finished.stderr.strip())
+    finished = _finished(words)
+    _check(finished, InputError)
     return finished.stdout
+
+
+def _finished(words: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([command_path(), *words], capture_output=True, text=True, check=False)
+
+
+def _check(finished: subprocess.CompletedProcess[str], of_code_2: type[Exception]) -> None:
+    """Raises what an exit code means."""
+    if finished.returncode != 0:
+        raise (of_code_2 if finished.returncode == 2 else RunError)(finished.stderr.strip())
 
 
 def _flags(options: dict[str, Any]) -> list[str]:

@@ -335,10 +335,8 @@ impl Paged {
         let descriptor = userfault.descriptor.as_raw_fd();
         // SAFETY: the request is the one that IOCTL_UNREGISTER takes.
         unsafe { ioctl(descriptor, raw::IOCTL_UNREGISTER, &mut request) }?;
-        if !self.is_kept_back() {
-            // SAFETY: the range is this mapping's, and keeps its bytes.
-            let _ = unsafe { madvise(pointer(range.start), bytes as usize, Advice::LinuxDoFork) };
-        }
+        // SAFETY: the range is this mapping's, and keeps its bytes.
+        let _ = unsafe { madvise(pointer(range.start), bytes as usize, Advice::LinuxDoFork) };
         self.forget(range);
         Ok(())
     }

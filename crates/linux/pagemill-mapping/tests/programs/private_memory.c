@@ -211,6 +211,46 @@ FORKS(clone_by_syscall, syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0))
 FORKS(clone3_by_syscall, syscall(SYS_clone3, &arguments, sizeof(arguments)))
 FORKS(clone_by_libc, clone(child_writes, stack + sizeof(stack), SIGCHLD, NULL))
 
+static void child_has(int is_there) {
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        if (is_there) child_writes(NULL);
+        _exit(msync(memory, SIZE, MS_ASYNC) == -1 && errno == ENOMEM ? 0 : 4);
+    }
+    MUST(waitpid(child, &status, 0) == child && status == 0 && all(0, SIZE, 7));
+}
+
+/* Whether the kernel copies the memory at no fork: flag `dc` of its mapping. */
+static int is_kept_back(void) {
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    unsigned long start = 0, end = 0, place = (unsigned long)memory;
+    char line[512];
+
+    while (maps && fgets(line, sizeof(line), maps)) {
+        sscanf(line, "%lx-%lx ", &start, &end);
+        if (start <= place && place < end && !strncmp(line, "VmFlags:", 8)) {
+            fclose(maps);
+            return strstr(line, " dc ") != NULL;
+        }
+    }
+    return 0;
+}
+
+/* Also after another call, and until the advice is taken back. */
+static void kept_from_children(void) {
+    MUST(madvise(memory, SIZE, MADV_DONTFORK) == 0);
+    child_has(0);
+    MUST(mprotect(memory, SIZE, PROT_READ) == 0);
+    MUST(is_kept_back());
+    MUST(mprotect(memory, SIZE, PROT_READ | PROT_WRITE) == 0 && madvise(memory, SIZE, MADV_DOFORK) == 0);
+    child_has(1);
+    memory = map();
+    MUST(madvise(memory, SIZE, MADV_DONTFORK) == 0 && madvise(memory, SIZE, MADV_DOFORK) == 0);
+    child_has(1);
+}
+
 /* The parent writes while the child looks: each has its own. */
 static void parent_writes(void) {
     int ends[2], status;
@@ -389,6 +429,7 @@ static const struct {
     CHECK(remap),
     CHECK(lock_and_sync),
     CHECK(fork_by_libc),
+    CHECK(kept_from_children),
     CHECK(fork_bare),
     CHECK(fork_by_syscall),
     CHECK(clone_by_syscall),

@@ -56,11 +56,6 @@ static int placed(void) {
         if (!child) _exit(!msync(place, SIZE, MS_ASYNC) || errno != ENOMEM);
         if (status_of(child) || !is_all(place, SIZE, round)) return 13;
     }
-    /* What another call makes ordinary memory is still no child's. */
-    if (mprotect(place, HUGE, PROT_READ | PROT_WRITE | PROT_EXEC)) return 17;
-    pid_t other = fork();
-    if (!other) _exit(!msync(place, HUGE, MS_ASYNC) || errno != ENOMEM);
-    if (status_of(other) || !is_all(place, SIZE, 3)) return 18;
     if (madvise(place, SIZE, MADV_DOFORK)) return 14;
     pid_t child = fork();
     if (!child) { int wrong = !is_all(place, SIZE, 3); place[5] = 9; _exit(wrong); }
