@@ -17,7 +17,7 @@ pub struct Need {
     pub is_there: fn() -> bool,
 }
 
-const NEEDS: [Need; 17] = [
+const NEEDS: [Need; 18] = [
     Need {
         what: "a C++ compiler, which nvcc preprocesses with",
         package: "g++",
@@ -45,6 +45,11 @@ const NEEDS: [Need; 17] = [
             process::succeeds("mpicc", &["--version"])
                 && process::succeeds("mpirun", &["--version"])
         },
+    },
+    Need {
+        what: "QEMU's user mode, which counts the instructions of MPI programs",
+        package: "qemu-user",
+        is_there: || process::succeeds("qemu-x86_64", &["--version"]),
     },
     Need {
         what: "libfabric's headers, which pagemill-fabric's structures are compared with",

@@ -43,7 +43,7 @@ pub fn build(folder: &Path, profile: Profile) -> Result<PathBuf> {
             ("Depends", &depends),
             (
                 "Suggests",
-                "pagemill-dkms, openmpi-bin, libfabric1, qemu-system-x86, busybox-static",
+                "pagemill-dkms, openmpi-bin, libfabric1, qemu-user, qemu-system-x86, busybox-static",
             ),
         ],
         summary: "what it costs to manage memory by pages",

@@ -1,4 +1,4 @@
-//! Computing between two calls of a program, as virtual time: not at all, as measured, or as an earlier run measured it.
+//! Computing between two calls of a program, as virtual time: not at all, as measured, by instructions, or as in an earlier run.
 //!
 //! A charge belongs to the number of *actions* before it: posted operations, their completions, readings of the clock. Every run
 //! of a program has the same actions in the same order, however often it polls in between, so recorded charges replay exactly.
@@ -29,8 +29,19 @@ pub enum Mode {
     None,
     /// It takes its CPU time, times a factor: 2 is a processor of half the speed.
     Measured(f64),
+    /// It takes so many picoseconds for each instruction.
+    Counted(u64),
     /// It takes what a record says, in picoseconds by number of actions.
     Recorded(BTreeMap<u64, u64>),
+}
+
+/// What a thread did between two calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gap {
+    /// CPU time; 0 if that is little, or unknown.
+    pub cpu_ns: u64,
+    /// Instructions of the program; 0 where they are not counted.
+    pub instructions: u64,
 }
 
 /// The computing of one process.
@@ -59,9 +70,9 @@ impl Compute {
         self.is_waiting = false;
     }
 
-    /// Whether computing takes the time that it is measured to take.
-    pub fn is_measured(&self) -> bool {
-        matches!(self.mode, Mode::Measured(_))
+    /// Whether what lies between two calls has to be known exactly.
+    pub fn is_exact(&self) -> bool {
+        matches!(self.mode, Mode::Measured(_) | Mode::Counted(_))
     }
 
     /// Actions count from here.
@@ -69,8 +80,9 @@ impl Compute {
         self.actions = 0;
     }
 
-    /// The program used its processor for `cpu_ns` before this call; virtual picoseconds that it takes.
-    pub fn charge(&mut self, cpu_ns: u64) -> u64 {
+    /// What the program did before this call; virtual picoseconds that it takes.
+    pub fn charge(&mut self, gap: Gap) -> u64 {
+        let cpu_ns = gap.cpu_ns;
         let library_ns = if self.is_waiting {
             WAITING_NS
         } else {
@@ -85,6 +97,7 @@ impl Compute {
             }
             Mode::Measured(factor) if is_own => (cpu_ns as f64 * NANOSECOND_PS * *factor) as u64,
             Mode::Measured(_) => 0,
+            Mode::Counted(instruction_ps) => gap.instructions.saturating_mul(*instruction_ps),
             Mode::Recorded(charges) => due(charges, self.actions),
         };
         if charge_ps > 0 {

@@ -20,11 +20,17 @@ pub const PATIENCE_VARIABLE: &str = "PAGEMILL_FABRIC_PATIENCE";
 /// What it is where the variable is not set.
 pub const PATIENCE_DEFAULT: Duration = Duration::from_secs(20);
 
-/// How computing becomes virtual time: a factor of CPU time, or the path of a record. Not set, it takes none.
+/// How computing becomes virtual time: a factor of CPU time, the time of an instruction, or the path of a record. Not set, it takes none.
 pub const COMPUTE_VARIABLE: &str = "PAGEMILL_FABRIC_COMPUTE";
 
 /// What the value starts with where a factor follows, not a path.
 pub const COMPUTE_FACTOR: &str = "factor=";
+
+/// What the value starts with where the picoseconds of an instruction follow.
+pub const COMPUTE_COUNTED: &str = "counted=";
+
+/// What a launcher says a rank's number by.
+pub const RANK_VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
 
 /// The folder that each rank writes its charges for computing to.
 pub const RECORD_VARIABLE: &str = "PAGEMILL_FABRIC_RECORD";
@@ -85,7 +91,7 @@ pub fn enter(
         return Ok(());
     }
     let board = segment::of_this_process().map_err(JobError::Segment)?;
-    let rank = number(&["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"]);
+    let rank = number(&RANK_VARIABLES);
     let size = number(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"]);
     if let Some(folder) = std::env::var_os("FI_PROVIDER_PATH")
         && let Some(owner) = scratch::owner(Path::new(&folder))
@@ -141,6 +147,13 @@ fn compute_mode(rank: u32) -> Result<Mode, String> {
     if let Some(factor) = factor {
         let factor = factor.parse().map_err(|_| format!("{value:?}"))?;
         return Ok(Mode::Measured(factor));
+    }
+    let counted = value
+        .to_str()
+        .and_then(|text| text.strip_prefix(COMPUTE_COUNTED));
+    if let Some(instruction_ps) = counted {
+        let instruction_ps = instruction_ps.parse().map_err(|_| format!("{value:?}"))?;
+        return Ok(Mode::Counted(instruction_ps));
     }
     let path = Path::new(&value);
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;

@@ -12,11 +12,12 @@ use pagemill_sim::nic::{NicMachine, NodeSpec};
 use crate::board::segment::SharedBoard;
 use crate::board::{JOB_VARIABLE, SegmentError, StationView};
 use crate::compute::Record;
+use crate::counted::EMULATOR_VARIABLE;
 use crate::events::RankEvents;
 use crate::ffi::PROVIDER_NAME;
 use crate::job::{
-    COMPUTE_FACTOR, COMPUTE_VARIABLE, PATIENCE_VARIABLE, RECORD_VARIABLE, TIMELINE_VARIABLE,
-    record_name, timeline_name,
+    COMPUTE_COUNTED, COMPUTE_FACTOR, COMPUTE_VARIABLE, PATIENCE_VARIABLE, RECORD_VARIABLE,
+    TIMELINE_VARIABLE, record_name, timeline_name,
 };
 use crate::machine::{self, MachineTextError};
 use crate::preload::CLOCK_VARIABLE;
@@ -60,6 +61,13 @@ pub enum ComputeTime {
     None,
     /// It takes its CPU time, times a factor.
     Measured(f64),
+    /// Each instruction takes the same time; QEMU's user mode counts them.
+    Counted {
+        /// Picoseconds of an instruction.
+        instruction_ps: u64,
+        /// QEMU's user mode for this computer's processor.
+        emulator: PathBuf,
+    },
     /// It takes what an earlier job recorded in a file ([`Job::compute_record`]).
     Recorded(PathBuf),
 }
@@ -154,6 +162,16 @@ impl Job {
             ComputeTime::None => {}
             ComputeTime::Measured(factor) => {
                 command.env(COMPUTE_VARIABLE, format!("{COMPUTE_FACTOR}{factor}"));
+            }
+            ComputeTime::Counted {
+                instruction_ps,
+                emulator,
+            } => {
+                command.env(
+                    COMPUTE_VARIABLE,
+                    format!("{COMPUTE_COUNTED}{instruction_ps}"),
+                );
+                command.env(EMULATOR_VARIABLE, emulator);
             }
             ComputeTime::Recorded(path) => {
                 command.env(COMPUTE_VARIABLE, path);

@@ -9,6 +9,7 @@ pub mod behind;
 pub mod board;
 pub mod clock;
 pub mod compute;
+pub mod counted;
 pub mod counters;
 pub mod dynamic;
 pub mod events;

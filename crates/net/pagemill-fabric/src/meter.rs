@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::board::asleep_ns;
+use crate::compute::Gap;
+use crate::counted::reader;
 
 /// Gaps that are worth a system call. An estimate: some times what an MPI library does between two polls.
 const LONG: Duration = Duration::from_micros(20);
@@ -46,8 +48,8 @@ pub struct Meter {
     /// Time in the library since then, and for how long this thread had slept at the beginning of the call.
     inside_ns: u64,
     asleep_ns: u64,
-    /// CPU time in nanoseconds of this thread since its last call; 0 if that is little, or unknown.
-    pub gap_ns: u64,
+    /// What this thread did since its last call.
+    pub gap: Gap,
 }
 
 impl Meter {
@@ -59,7 +61,10 @@ impl Meter {
             cpu_ns: None,
             inside_ns: 0,
             asleep_ns: asleep_ns(),
-            gap_ns: 0,
+            gap: Gap {
+                cpu_ns: 0,
+                instructions: reader::since_last_call(),
+            },
         };
         let Some(left) = LEFT.get() else {
             return meter;
@@ -74,7 +79,7 @@ impl Meter {
         let now_ns = cpu_ns();
         let used_ns = now_ns.saturating_sub(left.cpu_ns);
         meter.cpu_ns = Some(now_ns);
-        meter.gap_ns = match is_exact {
+        meter.gap.cpu_ns = match is_exact {
             true => used_ns,
             // The last reading is older than the gap.
             false => (used_ns.saturating_sub(left.inside_ns)).min(nanoseconds(gap)),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::compute::Compute;
+use crate::compute::{Compute, Gap};
 use crate::memory::Buffer;
 use crate::meter::{self, Meter};
 use crate::station::{Done, Kind, Outcome, RemoteKey, Station, Status, Ticket, Wait};
@@ -146,7 +146,7 @@ pub struct Process {
 impl Process {
     /// Over a station; what is recorded goes to `files` at the end.
     pub fn new(station: Station, compute: Compute, files: Files) -> Self {
-        if compute.is_measured() {
+        if compute.is_exact() {
             meter::measure_all();
         }
         Self {
@@ -165,13 +165,13 @@ impl Process {
         }
     }
 
-    /// The program calls, and has used its processor for `cpu_ns` since its last call.
-    fn enter(&mut self, cpu_ns: u64) {
+    /// The program calls, and did this since its last call.
+    fn enter(&mut self, gap: Gap) {
         let left = IDLE_POLLS.swap(0, Ordering::Relaxed);
         self.station.count_idle_polls(self.idle_polls - left);
         self.idle_polls = 0;
         if self.station.is_started() {
-            let span_ps = self.compute.charge(cpu_ns);
+            let span_ps = self.compute.charge(gap);
             self.station.compute(span_ps);
         }
     }
@@ -597,7 +597,7 @@ pub fn lock() -> Call {
     // A panic in between is an abort at the border to C; there is nothing half done to fear.
     let mut slot = PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(process) = slot.as_mut() {
-        process.enter(meter.gap_ns);
+        process.enter(meter.gap);
     }
     Call {
         slot: Some(slot),

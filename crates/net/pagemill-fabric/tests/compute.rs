@@ -88,3 +88,65 @@ fn computing_takes_its_cpu_time_and_replays_exactly() {
     let (replayed, _) = run(&program, ComputeTime::Recorded(file));
     assert_eq!(replayed.sum(Counter::ComputeUnreached), 1);
 }
+
+#[test]
+fn counted_instructions_take_the_same_time_in_every_run() {
+    let lack = lacks_open_mpi().or_else(lacks_emulator);
+    if let Some(lack) = lack {
+        return pagemill_testkit::skip(lack);
+    }
+    let programs = Programs::new();
+    let program = programs.compile("mpicc", "compute", &[]);
+    let counted = |instruction_ps| {
+        let compute = ComputeTime::Counted {
+            instruction_ps,
+            emulator: emulator().expect("it was found"),
+        };
+        run(&program, compute)
+    };
+    let (finished, record) = counted(500);
+    assert_eq!(finished.sum(Counter::LateSteps), 0);
+    let (again, other) = counted(500);
+    assert_eq!(other, record);
+    let text = finished.result();
+    assert_eq!(sorted(&again.result()), sorted(&text));
+
+    // A step is a load, a multiplication, an addition, a store, and the loop's end: 5 to 10 instructions at any level of optimization.
+    let [first, _] = brackets(&text)[..] else {
+        panic!("two ranks")
+    };
+    let instructions = first[1] / 500e-12;
+    assert!(
+        (5.0 * STEPS..10.0 * STEPS).contains(&instructions),
+        "{instructions}"
+    );
+    // All that is charged is instructions.
+    let (_, slower) = counted(1500);
+    let picoseconds = |record: &str| -> Vec<u64> {
+        let charges = record
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.rsplit(',').next());
+        charges
+            .map(|text| text.parse().expect("a number"))
+            .collect()
+    };
+    let tripled: Vec<u64> = picoseconds(&record).iter().map(|ps| 3 * ps).collect();
+    assert_eq!(picoseconds(&slower), tripled);
+}
+
+/// Steps of the loop between the two readings of the clock in `compute.c`.
+const STEPS: f64 = 3e6;
+
+fn emulator() -> Option<std::path::PathBuf> {
+    let name = format!("qemu-{}", std::env::consts::ARCH);
+    let folders = std::env::var_os("PATH")?;
+    let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(&name));
+    paths.find_map(|path| path.canonicalize().ok())
+}
+
+fn lacks_emulator() -> Option<&'static str> {
+    emulator()
+        .is_none()
+        .then_some("there is no QEMU in user mode")
+}

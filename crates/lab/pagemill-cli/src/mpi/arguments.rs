@@ -11,6 +11,7 @@ use crate::output::RunFormat;
 pub enum ComputeArgument {
     None,
     Measured,
+    Counted,
     File(PathBuf),
 }
 
@@ -21,6 +22,7 @@ impl std::str::FromStr for ComputeArgument {
         Ok(match text {
             "none" => Self::None,
             "measured" => Self::Measured,
+            "counted" => Self::Counted,
             path => Self::File(path.into()),
         })
     }
@@ -53,13 +55,22 @@ pub struct MpiArguments {
     #[arg(long, value_enum, default_value_t = Clock::Mpi)]
     pub clock: Clock,
 
-    /// Virtual time of computation between calls: none, measured (its CPU time), or a file written by --compute-out, for the same times in every run
-    #[arg(long, value_name = "none|measured|FILE", default_value = "none")]
+    /// Virtual time of computation between calls: none, counted (its instructions, the same in every run), measured (its CPU time), or a file
+    /// written by --compute-out
+    #[arg(
+        long,
+        value_name = "none|counted|measured|FILE",
+        default_value = "none"
+    )]
     pub compute: ComputeArgument,
 
     /// With --compute measured: virtual seconds per second of CPU time; 2 stands for a processor of half the speed [default: 1]
     #[arg(long, value_name = "FACTOR")]
     pub cpu_factor: Option<f64>,
+
+    /// With --compute counted: picoseconds that an instruction takes; 500 stands for two thousand million a second [default: 500]
+    #[arg(long, value_name = "PS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub instruction_ps: Option<u64>,
 
     /// Write the times of computation to a file
     #[arg(long, value_name = "FILE")]

@@ -1,6 +1,6 @@
 //! Where the virtual time of computing is from, and the file that keeps it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pagemill_fabric::compute::Record;
 use pagemill_fabric::launch::{ComputeTime, Job};
@@ -10,10 +10,20 @@ use super::arguments::MpiArguments;
 use crate::failure::Failure;
 use crate::output::write_file;
 
-/// What `--compute` and `--cpu-factor` ask for.
+/// QEMU's user mode for this computer's processor.
+const EMULATOR: &str = if cfg!(target_arch = "aarch64") {
+    "qemu-aarch64"
+} else {
+    "qemu-x86_64"
+};
+
+/// Picoseconds of an instruction: a processor of 2 GHz that executes one in each cycle.
+const INSTRUCTION_PS: u64 = 500;
+
+/// What `--compute`, `--cpu-factor` and `--instruction-ps` ask for.
 ///
 /// # Errors
-/// The factor has no meaning, or the file is no record.
+/// The factor has no meaning, the file is no record, or QEMU is not there.
 pub fn time_of(arguments: &MpiArguments) -> Result<ComputeTime, Failure> {
     if let Some(factor) = arguments.cpu_factor {
         if arguments.compute != ComputeArgument::Measured {
@@ -27,17 +37,39 @@ pub fn time_of(arguments: &MpiArguments) -> Result<ComputeTime, Failure> {
             )));
         }
     }
+    if arguments.instruction_ps.is_some() && arguments.compute != ComputeArgument::Counted {
+        return Err(Failure::Usage(
+            "--instruction-ps goes with --compute counted only".to_owned(),
+        ));
+    }
     match &arguments.compute {
         ComputeArgument::None => Ok(ComputeTime::None),
+        ComputeArgument::Counted => Ok(ComputeTime::Counted {
+            instruction_ps: arguments.instruction_ps.unwrap_or(INSTRUCTION_PS),
+            emulator: emulator()?,
+        }),
         ComputeArgument::Measured => Ok(ComputeTime::Measured(arguments.cpu_factor.unwrap_or(1.0))),
         ComputeArgument::File(path) => recorded(path),
     }
 }
 
+/// Where QEMU's user mode is.
+fn emulator() -> Result<PathBuf, Failure> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders)
+        .map(|folder| folder.join(EMULATOR))
+        .find_map(|path| path.canonicalize().ok());
+    found.ok_or_else(|| {
+        Failure::Usage(format!(
+            "--compute counted needs {EMULATOR}, which is not in PATH: sudo apt-get install qemu-user"
+        ))
+    })
+}
+
 fn recorded(path: &Path) -> Result<ComputeTime, Failure> {
     let unusable = |error: String| {
         Failure::Usage(format!(
-            "--compute {}: {error}; it is `none`, `measured`, or a file that --compute-out wrote",
+            "--compute {}: {error}; it is `none`, `counted`, `measured`, or a file that --compute-out wrote",
             path.display()
         ))
     };
