@@ -12,7 +12,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-color", 1986),
     ("pagemill-color-preload", 547),
     ("pagemill-cudart", 16793),
-    ("pagemill-fabric", 9938),
+    ("pagemill-fabric", 9987),
     ("pagemill-gpu", 1718),
     ("pagemill-linux", 5373),
     ("pagemill-map", 1062),

@@ -111,6 +111,20 @@ fn counted_instructions_take_the_same_time_in_every_run() {
     let text = finished.result();
     assert_eq!(sorted(&again.result()), sorted(&text));
 
+    // A shell that starts the program runs in QEMU itself, and keeps the variable that says so.
+    let mut command = mpirun(2);
+    command.args(["bash", "-c", "exec \"$0\""]).arg(&program);
+    let behavior = Behavior {
+        compute: ComputeTime::Counted {
+            instruction_ps: 500,
+            emulator: emulator().expect("it was found"),
+        },
+        records_compute: true,
+        ..Behavior::default()
+    };
+    let (_, by_shell) = run_with(&NicMachine::pni(), behavior, command);
+    assert_eq!(by_shell.expect("it was asked for"), record);
+
     // A step is a load, a multiplication, an addition, a store, and the loop's end: 5 to 10 instructions at any level of optimization.
     let [first, _] = brackets(&text)[..] else {
         panic!("two ranks")

@@ -207,13 +207,43 @@ fn slot(processor: c_uint) -> Option<&'static Slot> {
 /// QEMU has translated a block.
 unsafe extern "C" fn on_translation(_id: u64, block: *mut c_void) {
     let Some(qemu) = QEMU.get() else { return };
-    // SAFETY: the block is valid during this call, and has an instruction.
+    // SAFETY: the block is valid during this call and has an instruction, whose bytes QEMU has just read.
     unsafe {
         let instructions = (qemu.instructions)(block);
-        let address = (qemu.address)((qemu.instruction)(block, 0)).addr();
-        let word = instructions << OWNER_BITS | owner(address) as usize;
+        let last = (qemu.instruction)(block, instructions - 1);
+        let (start, end) = (
+            (qemu.address)((qemu.instruction)(block, 0)),
+            (qemu.address)(last),
+        );
+        let owner = match owner(start.addr()) {
+            Owner::Program if instructions <= STUB_INSTRUCTIONS && is_stub_end(end.cast()) => {
+                Owner::Caller
+            }
+            owner => owner,
+        };
+        let word = instructions << OWNER_BITS | owner as usize;
         // 0: the callback uses no registers of the emulated processor.
         (qemu.on_block)(block, on_execution, 0, word);
+    }
+}
+
+/// Instructions of the longest stub: those of AArch64.
+const STUB_INSTRUCTIONS: usize = 4;
+
+/// Whether an instruction is the end of a stub through which one object calls another: a jump to a place that is looked up. Where a
+/// program that does not move in memory takes a function's address, libraries call it through the program's stub.
+///
+/// # Safety
+/// The instruction is in memory.
+unsafe fn is_stub_end(instruction: *const u8) -> bool {
+    // SAFETY: the caller's promise, for the first two bytes; a jump with a prefix has more.
+    unsafe {
+        if cfg!(target_arch = "x86_64") {
+            let prefix = usize::from(instruction.read() == 0xf2);
+            instruction.add(prefix).read() == 0xff && instruction.add(prefix + 1).read() == 0x25
+        } else {
+            instruction.cast::<u32>().read_unaligned() == 0xd61f_0220
+        }
     }
 }
 

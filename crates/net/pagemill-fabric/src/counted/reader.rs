@@ -40,15 +40,32 @@ pub(super) fn map(counts: RawFd) -> std::io::Result<&'static Slots> {
     Ok(unsafe { &*memory.cast::<Slots>() })
 }
 
-/// Takes the counts that QEMU was started with.
-pub(super) fn open(counts: Option<RawFd>) {
-    let mapped = counts.map(|counts| (map(counts), counts));
-    let Some((Ok(slots), counts)) = mapped else {
-        end_now("pagemill mpi: the counts of instructions cannot be read", 1);
+/// Takes the counts of a descriptor, if they are those of this process. Where the variable is an ancestor's, the descriptor is closed, or
+/// nothing counts there: some shells keep variables that were taken away before their `main`.
+pub(super) fn open(counts: RawFd) -> bool {
+    // SAFETY: a structure of numbers, for which zero is a value.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `status` has room for the answer.
+    let is_there = unsafe { libc::fstat(counts, &raw mut status) } == 0;
+    if !is_there || status.st_size != size_of::<Slots>() as libc::off_t {
+        return false;
+    }
+    let Ok(slots) = map(counts) else {
+        return false;
     };
+    let Some(place) = place_of_this_thread(slots) else {
+        return false;
+    };
+    let uncounted = || slots[place].executed[1].load(Ordering::Relaxed);
+    let before = uncounted();
+    // A call of the kernel ends a block of instructions, and the next one is counted.
+    let _ = rustix::thread::gettid();
+    if uncounted() == before {
+        return false;
+    }
     // SAFETY: the descriptor is this library's, and no longer needed.
     unsafe { libc::close(counts) };
-    let _ = COUNTS.set(slots);
+    COUNTS.set(slots).is_ok()
 }
 
 /// Instructions of the program that the calling thread executed since its last call of this; 0 at the first, and where none are counted.
@@ -59,7 +76,7 @@ pub fn since_last_call() -> u64 {
     let (place, before) = match OWN.get() {
         Some(own) => own,
         None => {
-            let place = place_of_this_thread(slots);
+            let place = place_of_this_thread(slots).unwrap_or_else(|| end_for_threads());
             (place, executed(slots, place))
         }
     };
@@ -72,13 +89,17 @@ fn executed(slots: &Slots, place: usize) -> u64 {
     slots[place].executed[0].load(Ordering::Relaxed)
 }
 
-fn place_of_this_thread(slots: &Slots) -> usize {
+fn place_of_this_thread(slots: &Slots) -> Option<usize> {
     let thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
     let is_own = |slot: &super::Slot| slot.thread.load(Ordering::Relaxed) == thread;
-    slots.iter().position(is_own).unwrap_or_else(|| {
-        end_now(
-            &format!("pagemill mpi: a rank has more threads than the {SLOTS} whose instructions are counted"),
-            1,
-        )
-    })
+    slots.iter().position(is_own)
+}
+
+fn end_for_threads() -> ! {
+    end_now(
+        &format!(
+            "pagemill mpi: a rank has more threads than the {SLOTS} whose instructions are counted"
+        ),
+        1,
+    )
 }

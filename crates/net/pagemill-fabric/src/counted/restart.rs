@@ -32,11 +32,9 @@ extern "C" fn start(count: c_int, arguments: *const *const c_char) {
     {
         return;
     }
-    if let Some(counts) = std::env::var_os(COUNTS_VARIABLE) {
-        let opened = counts.to_str().and_then(|text| text.parse().ok());
-        // SAFETY: no other thread runs before `main`. What the program starts is to start in QEMU by itself.
-        unsafe { std::env::remove_var(COUNTS_VARIABLE) };
-        return reader::open(opened);
+    let counts = std::env::var(COUNTS_VARIABLE).ok();
+    if (counts.and_then(|text| text.parse().ok())).is_some_and(reader::open) {
+        return;
     }
     let arguments: Vec<OsString> = (0..count.max(0) as usize)
         // SAFETY: the C library calls with `count` C strings.
