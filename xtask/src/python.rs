@@ -25,7 +25,10 @@ pub fn provide() -> Result<PathBuf> {
     let environment = ENVIRONMENT.provide()?;
     built::provide()?;
     // Of what was built just now: without the feature, most of the workspace would be compiled again.
-    let wheel = build_wheel(&environment, &["--features", "workspace"])?;
+    let wheel = build_wheel(&environment, |maturin| {
+        maturin.args(["--features", "workspace"]);
+        Ok(())
+    })?;
     install(&environment, &wheel)?;
     Ok(environment)
 }
@@ -58,8 +61,11 @@ pub fn test(environment: &Path, site: &Path, full: bool, tally: &mut Tally) -> R
     Ok(())
 }
 
-/// Builds the wheel; `arguments` are maturin's.
-pub fn build_wheel(environment: &Path, arguments: &[&str]) -> Result<PathBuf> {
+/// Builds the wheel; `add_options` says how.
+pub fn build_wheel(
+    environment: &Path,
+    add_options: impl FnOnce(&mut Command) -> Result<()>,
+) -> Result<PathBuf> {
     let wheels = workspace::root().join("target/wheels");
     if wheels.exists() {
         std::fs::remove_dir_all(&wheels)
@@ -69,8 +75,8 @@ pub fn build_wheel(environment: &Path, arguments: &[&str]) -> Result<PathBuf> {
     maturin
         .args(["build", "--quiet", "--out"])
         .arg(&wheels)
-        .args(arguments)
         .current_dir(workspace::root().join("crates/lab/pagemill-python"));
+    add_options(&mut maturin)?;
     process::run(&mut maturin)?;
     let built = workspace::entries(&wheels)?;
     let wheel = built

@@ -5,11 +5,11 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::Profile;
 use super::control::{License, Package, shared_libraries};
 use super::files::{below, copy, copy_stripped, emptied, script, write, write_zipped};
+use super::{Profile, portable};
 use crate::built;
-use crate::process::{self, cargo};
+use crate::process;
 use crate::workspace;
 
 /// Crates whose libraries the command gives to other programs, or which C programs link.
@@ -63,11 +63,12 @@ fn compile(profile: Profile) -> Result<()> {
     if profile == Profile::Dev {
         return built::provide();
     }
-    let mut build = cargo(&["build", "--quiet", "--package", "pagemill-cli"]);
+    let mut build = portable::cargo_build()?;
+    build.args(["--package", "pagemill-cli"]);
     for (package, _) in LIBRARIES {
         build.args(["--package", package]);
     }
-    process::run(build.args(profile.arguments()))
+    process::run(&mut build)
 }
 
 /// Gives the paths of what was added.

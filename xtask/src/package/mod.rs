@@ -9,6 +9,7 @@ mod dkms;
 mod files;
 mod installed;
 mod parts;
+mod portable;
 mod wheel;
 
 use std::path::PathBuf;
@@ -30,18 +31,11 @@ pub enum Profile {
 }
 
 impl Profile {
-    fn arguments(self) -> &'static [&'static str] {
-        match self {
-            Self::Release => &["--release"],
-            Self::Dev => &[],
-        }
-    }
-
     fn folder(self) -> PathBuf {
-        workspace::root().join(match self {
-            Self::Release => "target/release",
-            Self::Dev => "target/debug",
-        })
+        match self {
+            Self::Release => portable::folder(),
+            Self::Dev => workspace::root().join("target/debug"),
+        }
     }
 
     fn compression(self) -> &'static [&'static str] {

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::Profile;
 use super::files::{copy, emptied};
+use super::{Profile, portable};
 use crate::{process, python, system, venv, workspace};
 
 /// The README's example under two policies, and a sweep of one process.
@@ -35,7 +35,10 @@ pub fn build(usr: &Path, profile: Profile) -> Result<PathBuf> {
         copy(&library, &data.join("data/lib/pagemill").join(name))?;
     }
     let environment = python::ENVIRONMENT.provide()?;
-    let wheel = python::build_wheel(&environment, profile.arguments());
+    let wheel = python::build_wheel(&environment, |maturin| match profile {
+        Profile::Release => portable::maturin(maturin),
+        Profile::Dev => Ok(()),
+    });
     std::fs::remove_dir_all(&data).with_context(|| format!("cannot remove {}", data.display()))?;
     wheel
 }

@@ -1,0 +1,67 @@
+//! Linking for systems that are older than this one: Zig has the symbols of every glibc, and links against those of [`GLIBC`].
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::venv::Environment;
+use crate::workspace;
+
+/// The oldest glibc that a release runs with: Debian 10, Ubuntu 20.04 and RHEL 8 have it or a newer one.
+const GLIBC: &str = "2.28";
+
+const ENVIRONMENT: Environment = Environment {
+    name: "release",
+    what: "what links for older systems",
+    file: "release-requirements.txt",
+    requirements: include_str!("../../release-requirements.txt"),
+};
+
+/// This computer's processor, by the name that rustc has for Linux on it.
+fn target() -> String {
+    format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
+}
+
+/// Where cargo leaves what it builds.
+pub fn folder() -> PathBuf {
+    workspace::root()
+        .join("target")
+        .join(target())
+        .join("release")
+}
+
+/// `cargo build --release` of what is left to add.
+pub fn cargo_build() -> Result<Command> {
+    let environment = ENVIRONMENT.provide()?;
+    let mut build = Command::new(environment.join("bin/cargo-zigbuild"));
+    build
+        .args(["build", "--quiet", "--release", "--target"])
+        .arg(format!("{}.{GLIBC}", target()))
+        .current_dir(workspace::root())
+        .env("PATH", path(&environment));
+    Ok(build)
+}
+
+/// What maturin needs for the same.
+pub fn maturin(command: &mut Command) -> Result<()> {
+    let environment = ENVIRONMENT.provide()?;
+    command
+        .args(["--release", "--zig", "--target"])
+        .arg(target())
+        .arg("--compatibility")
+        .arg(format!("manylinux_{}", GLIBC.replace('.', "_")))
+        .env("PATH", path(&environment));
+    Ok(())
+}
+
+/// Programs of the environment first: Zig is found by name.
+fn path(environment: &Path) -> OsString {
+    let mut path = environment.join("bin").into_os_string();
+    if let Some(others) = std::env::var_os("PATH") {
+        path.push(":");
+        path.push(others);
+    }
+    path
+}
