@@ -81,6 +81,11 @@ fn add_programs(tree: &Path, profile: Profile) -> Result<Vec<PathBuf>> {
         copy_stripped(&profile.folder().join(library), &tree.join(&path))?;
         added.push(path);
     }
+    if profile == Profile::Release {
+        for file in &added {
+            portable::check(&tree.join(file))?;
+        }
+    }
     for (package, header) in [
         ("pagemill-pager-cabi", "pagemill_pager.h"),
         ("pagemill-zero-cabi", "pagemill_zero.h"),

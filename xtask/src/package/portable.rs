@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::venv::Environment;
-use crate::workspace;
+use crate::{process, workspace};
 
 /// The oldest glibc that a release runs with: Debian 10, Ubuntu 20.04 and RHEL 8 have it or a newer one.
 const GLIBC: &str = "2.28";
@@ -54,6 +54,28 @@ pub fn maturin(command: &mut Command) -> Result<()> {
         .arg(format!("manylinux_{}", GLIBC.replace('.', "_")))
         .env("PATH", path(&environment));
     Ok(())
+}
+
+/// Refuses a program or library that needs a newer glibc than [`GLIBC`].
+pub fn check(file: &Path) -> Result<()> {
+    let symbols = process::output(Command::new("objdump").arg("--dynamic-syms").arg(file))?;
+    let allowed = version(GLIBC);
+    let newest = (symbols.split("GLIBC_").skip(1).map(version)).max();
+    if newest > Some(allowed) {
+        bail!(
+            "{} needs glibc {newest:?}, and a release may need {GLIBC}",
+            workspace::relative(file).display()
+        );
+    }
+    Ok(())
+}
+
+/// The numbers that a text begins with: "2.28) memcpy" is 2 and 28.
+fn version(text: &str) -> (u32, u32) {
+    let mut numbers = text
+        .split(|letter: char| !letter.is_ascii_digit())
+        .map(|digits| digits.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 /// Programs of the environment first: Zig is found by name.

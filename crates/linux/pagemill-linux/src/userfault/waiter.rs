@@ -68,8 +68,7 @@ fn close_others(mut kept: [u32; 2]) {
     let mut first = 0;
     for end in [kept[0], kept[1], u32::MAX] {
         if first < end {
-            // SAFETY: the table is this thread's own, and this thread uses the two descriptors that are kept. The C library has had a
-            // function for this since 2.34 only.
+            // SAFETY: the table is this thread's own; it uses the two that are kept. By number: the C library has it from 2.34 on.
             unsafe { libc::syscall(libc::SYS_close_range, first, end - 1, 0) };
         }
         first = end.saturating_add(1);
