@@ -141,17 +141,12 @@ fn compute_mode(rank: u32) -> Result<Mode, String> {
     let Some(value) = std::env::var_os(COMPUTE_VARIABLE) else {
         return Ok(Mode::None);
     };
-    let factor = value
-        .to_str()
-        .and_then(|text| text.strip_prefix(COMPUTE_FACTOR));
-    if let Some(factor) = factor {
+    let text_after = |start| value.to_str().and_then(|text| text.strip_prefix(start));
+    if let Some(factor) = text_after(COMPUTE_FACTOR) {
         let factor = factor.parse().map_err(|_| format!("{value:?}"))?;
         return Ok(Mode::Measured(factor));
     }
-    let counted = value
-        .to_str()
-        .and_then(|text| text.strip_prefix(COMPUTE_COUNTED));
-    if let Some(instruction_ps) = counted {
+    if let Some(instruction_ps) = text_after(COMPUTE_COUNTED) {
         let instruction_ps = instruction_ps.parse().map_err(|_| format!("{value:?}"))?;
         return Ok(Mode::Counted(instruction_ps));
     }

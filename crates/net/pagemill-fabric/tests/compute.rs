@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Finished, Programs, lacks_open_mpi, mpirun, run_with};
+use pagemill_fabric::counted::emulator;
 use pagemill_fabric::counters::Counter;
 use pagemill_fabric::launch::{Behavior, ComputeTime};
 use pagemill_sim::nic::NicMachine;
@@ -151,13 +152,6 @@ fn counted_instructions_take_the_same_time_in_every_run() {
 
 /// Steps of the loop between the two readings of the clock in `compute.c`.
 const STEPS: f64 = 3e6;
-
-fn emulator() -> Option<std::path::PathBuf> {
-    let name = format!("qemu-{}", std::env::consts::ARCH);
-    let folders = std::env::var_os("PATH")?;
-    let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(&name));
-    paths.find_map(|path| path.canonicalize().ok())
-}
 
 fn lacks_emulator() -> Option<&'static str> {
     emulator()

@@ -1,21 +1,15 @@
 //! Where the virtual time of computing is from, and the file that keeps it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pagemill_fabric::compute::Record;
+use pagemill_fabric::counted;
 use pagemill_fabric::launch::{ComputeTime, Job};
 
 use super::arguments::ComputeArgument;
 use super::arguments::MpiArguments;
 use crate::failure::Failure;
 use crate::output::write_file;
-
-/// QEMU's user mode for this computer's processor.
-const EMULATOR: &str = if cfg!(target_arch = "aarch64") {
-    "qemu-aarch64"
-} else {
-    "qemu-x86_64"
-};
 
 /// Picoseconds of an instruction: a processor of 2 GHz that executes one in each cycle.
 const INSTRUCTION_PS: u64 = 500;
@@ -46,24 +40,16 @@ pub fn time_of(arguments: &MpiArguments) -> Result<ComputeTime, Failure> {
         ComputeArgument::None => Ok(ComputeTime::None),
         ComputeArgument::Counted => Ok(ComputeTime::Counted {
             instruction_ps: arguments.instruction_ps.unwrap_or(INSTRUCTION_PS),
-            emulator: emulator()?,
+            emulator: counted::emulator().ok_or_else(|| {
+                Failure::Usage(format!(
+                    "--compute counted needs {}, which is not in PATH: sudo apt-get install qemu-user",
+                    counted::EMULATOR
+                ))
+            })?,
         }),
         ComputeArgument::Measured => Ok(ComputeTime::Measured(arguments.cpu_factor.unwrap_or(1.0))),
         ComputeArgument::File(path) => recorded(path),
     }
-}
-
-/// Where QEMU's user mode is.
-fn emulator() -> Result<PathBuf, Failure> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&folders)
-        .map(|folder| folder.join(EMULATOR))
-        .find_map(|path| path.canonicalize().ok());
-    found.ok_or_else(|| {
-        Failure::Usage(format!(
-            "--compute counted needs {EMULATOR}, which is not in PATH: sudo apt-get install qemu-user"
-        ))
-    })
 }
 
 fn recorded(path: &Path) -> Result<ComputeTime, Failure> {

@@ -1,4 +1,4 @@
-//! Computing as a number of instructions, which is the same in every run and on every computer.
+//! Computing as a number of instructions, which is the same in every run, however fast the computer is.
 //!
 //! `pagemill mpi --compute counted` has three parts in one library, which finds out by itself where it is:
 //! * in a rank as the launcher starts it, it [starts the rank again](restart) in QEMU's user mode, which translates its instructions;
@@ -7,11 +7,26 @@
 //!
 //! Counters of processors would be faster. They are not in every virtual machine, and on x86 count each interrupt as an instruction.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub mod plugin;
 pub mod reader;
 pub mod restart;
+
+/// QEMU's user mode for this computer's processor.
+pub const EMULATOR: &str = if cfg!(target_arch = "aarch64") {
+    "qemu-aarch64"
+} else {
+    "qemu-x86_64"
+};
+
+/// Where [`EMULATOR`] is, if it is in `PATH`.
+pub fn emulator() -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(EMULATOR));
+    paths.find_map(|path| path.canonicalize().ok())
+}
 
 /// The path of QEMU's user mode, in a job whose instructions are counted.
 pub const EMULATOR_VARIABLE: &str = "PAGEMILL_FABRIC_EMULATOR";
