@@ -25,11 +25,15 @@
 #include "color_space.h"
 #include "guest.h"
 
-#define SPACES	   3
-#define MAPS	   4
-#define PAGES_MOST 48
-#define OPS_EACH   400
-#define USER	   1000
+#define SPACES	      3
+#define MAPS	      4
+#define PAGES_MOST    48
+#define OPS_EACH      400
+#define USER	      1000
+
+/* Between these lies all that a statically linked program may write. */
+#define PROGRAM_START 0x400000ull
+#define USER_END      (1ull << 48)
 
 struct map {
 	unsigned char *at;
@@ -271,6 +275,21 @@ static void choose_colors(void)
 		ioctl(fd, PAGEMILL_COLOR_IOC_SET, &recolor.choice);
 }
 
+/*
+ * Any number, but no address of this program's own memory: the module does what it
+ * is asked, and a report written over the C library's data ends the test instead
+ * of the module.
+ */
+static uint64_t rubbish_number(void)
+{
+	static unsigned char target[COLOR_PAGE + sizeof(uint64_t[PAGEMILL_COLOR_COLORS_MAX])];
+	uint64_t number = guest_random(&state) >> below(64);
+
+	if (number >= PROGRAM_START && number < USER_END)
+		return (uintptr_t)target + number % COLOR_PAGE;
+	return number;
+}
+
 /* Requests that may not exist, with rubbish for an argument. */
 static void ask_rubbish(void)
 {
@@ -289,9 +308,9 @@ static void ask_rubbish(void)
 		request = _IOC(_IOC_READ | _IOC_WRITE, 'Z', 0x65,
 			       sizeof(struct pagemill_color_stock));
 	for (size_t i = 0; i < 64; i++)
-		rubbish.words[i] = below(2) ? 0 : guest_random(&state) >> below(64);
+		rubbish.words[i] = below(2) ? 0 : rubbish_number();
 	if (below(4) == 0)
-		argument = guest_random(&state) >> below(64);
+		argument = rubbish_number();
 	ioctl(spaces[below(SPACES)], request, argument);
 }
 
