@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use common::run_in;
+use pagemill_map::Map;
+use pagemill_sim::nic::NicMachine;
 use serde_json::Value;
 
 const PROGRAM: &str = r#"
@@ -110,7 +112,35 @@ fn each_rank_and_each_kind_of_call_has_a_row() {
     let written: Value =
         serde_json::from_str(&read("results.json").expect("a file")).expect("JSON");
     assert_eq!(written, results);
-    assert!(read("report.html").expect("a page").contains("receive"));
+    let page = read("report.html").expect("a page");
+    assert!(page.contains("receive"));
+    assert_eq!(page.matches("table of rank").count(), 4);
+    let pages = pagemill_report::pages::read(&read("pages.json").expect("maps")).expect("maps");
+    for (map, rows) in pages
+        .iter()
+        .zip(rows.iter().filter(|row| row["table"] == "rank"))
+    {
+        uses_are_lookups(map, rows);
+    }
+}
+
+/// Each look-up of a rank is an event of the map of its translation table, and each line that it fetched came once.
+fn uses_are_lookups(map: &pagemill_report::PageMap, rank: &Value) {
+    let number = |column: &str| rank[column].as_u64().expect("a count");
+    let map = Map::decode(&map.data).expect("a map");
+    let events = |cause: &str| -> u64 {
+        let causes = map.legend.causes.iter();
+        let is_it = causes.map(|known| known.name == cause);
+        let columns = map.counts.chunks(map.legend.causes.len());
+        let of_column = |column: &[u64]| {
+            let chosen = column.iter().zip(is_it.clone()).filter(|(_, is_it)| *is_it);
+            chosen.map(|(count, _)| count).sum::<u64>()
+        };
+        columns.map(of_column).sum()
+    };
+    assert_eq!(events("used"), number("att_lookups"));
+    let group = NicMachine::pni().att.layout.group_entries;
+    assert_eq!(events("miss"), number("att_misses") * u64::from(group));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pagemill_linux::{children, scratch};
+use pagemill_map::Limits;
 use pagemill_sim::nic::NicMachine;
 
 use crate::board::{JoinError, SegmentError, segment};
@@ -37,6 +38,17 @@ pub const RECORD_VARIABLE: &str = "PAGEMILL_FABRIC_RECORD";
 
 /// The folder that each rank writes its events to.
 pub const TIMELINE_VARIABLE: &str = "PAGEMILL_FABRIC_TIMELINE";
+
+/// The folder that each rank writes the map of its translation table to.
+pub const TABLES_VARIABLE: &str = "PAGEMILL_FABRIC_TABLES";
+
+/// Bounds of the maps of all ranks together: what a browser opens.
+const TABLE_MAPS: Limits = Limits {
+    rows: 4096,
+    columns: 256,
+    events: 600_000,
+    launches: 0,
+};
 
 /// Events of all ranks together that a timeline keeps: as much as Perfetto shows fluently.
 const TIMELINE_EVENTS_MAX: usize = 2_000_000;
@@ -109,11 +121,17 @@ pub fn enter(
         Duration::from_secs(u64::from(seconds))
     });
     let timeline = std::env::var_os(TIMELINE_VARIABLE).map(PathBuf::from);
+    let tables = std::env::var_os(TABLES_VARIABLE).map(PathBuf::from);
     let ranks = size.unwrap_or(board.stations()).max(1) as usize;
     let settings = Settings {
         patience,
         has_start_line,
         events_max: timeline.as_ref().map_or(0, |_| TIMELINE_EVENTS_MAX / ranks),
+        table_map: tables.as_ref().map(|_| Limits {
+            rows: (TABLE_MAPS.rows / ranks).clamp(64, 512),
+            events: (TABLE_MAPS.events / ranks).clamp(1_000, 100_000),
+            ..TABLE_MAPS
+        }),
     };
     let station =
         Station::new(board, index, &machine, settings, memory()).map_err(JobError::Machine)?;
@@ -122,6 +140,7 @@ pub fn enter(
     let files = Files {
         compute: folder.map(|folder| folder.join(record_name(index))),
         events: timeline.map(|folder| folder.join(timeline_name(index))),
+        table: tables.map(|folder| folder.join(table_name(index))),
     };
     *slot = Some(Process::new(station, compute, files));
     Ok(())
@@ -135,6 +154,11 @@ pub fn record_name(rank: u32) -> String {
 /// The file in the folder of timelines that is `rank`'s.
 pub fn timeline_name(rank: u32) -> String {
     format!("events-{rank}")
+}
+
+/// The file in the folder of maps that is `rank`'s.
+pub fn table_name(rank: u32) -> String {
+    format!("table-{rank}")
 }
 
 fn compute_mode(rank: u32) -> Result<Mode, String> {

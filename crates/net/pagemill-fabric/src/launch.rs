@@ -17,7 +17,7 @@ use crate::events::RankEvents;
 use crate::ffi::PROVIDER_NAME;
 use crate::job::{
     COMPUTE_COUNTED, COMPUTE_FACTOR, COMPUTE_VARIABLE, PATIENCE_VARIABLE, RECORD_VARIABLE,
-    TIMELINE_VARIABLE, record_name, timeline_name,
+    TABLES_VARIABLE, TIMELINE_VARIABLE, record_name, table_name, timeline_name,
 };
 use crate::machine::{self, MachineTextError};
 use crate::preload::CLOCK_VARIABLE;
@@ -83,6 +83,8 @@ pub struct Behavior {
     pub records_compute: bool,
     /// Whether events are recorded for a timeline.
     pub records_events: bool,
+    /// Whether the use of translation tables is recorded for maps.
+    pub records_tables: bool,
     /// Real time that others wait for a process that makes no progress, if not the default.
     pub patience: Option<Duration>,
 }
@@ -183,6 +185,9 @@ impl Job {
         if behavior.records_events {
             command.env(TIMELINE_VARIABLE, self.folder.path());
         }
+        if behavior.records_tables {
+            command.env(TABLES_VARIABLE, self.folder.path());
+        }
         if let Some(patience) = behavior.patience {
             command.env(PATIENCE_VARIABLE, patience.as_secs().to_string());
         }
@@ -227,6 +232,15 @@ impl Job {
             Ok((station.index, text.parse()?))
         };
         self.stations().iter().map(part).collect()
+    }
+
+    /// The map of each rank's translation table (crate `pagemill-map`) that wrote one in `MPI_Finalize`, after a job that records them.
+    pub fn table_maps(&self) -> Vec<(u32, Vec<u8>)> {
+        let map = |station: &StationView| {
+            let path = self.folder.path().join(table_name(station.index));
+            Some((station.index, std::fs::read(path).ok()?))
+        };
+        self.stations().iter().filter_map(map).collect()
     }
 
     fn preloaded(&self, others: Option<OsString>) -> OsString {

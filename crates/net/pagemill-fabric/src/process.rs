@@ -120,6 +120,8 @@ pub struct Files {
     pub compute: Option<PathBuf>,
     /// The events of its station.
     pub events: Option<PathBuf>,
+    /// The map of its translation table.
+    pub table: Option<PathBuf>,
 }
 
 /// This process' part of the job.
@@ -196,10 +198,13 @@ impl Process {
         self.station.publish_compute(&self.compute);
         self.station.leave();
         if let (Some(path), Some(events)) = (&self.files.events, self.station.events()) {
-            write_whole(path, &events.text())?;
+            write_whole(path, events.text().as_bytes())?;
+        }
+        if let (Some(path), Some(map)) = (&self.files.table, self.station.take_table_map()) {
+            write_whole(path, &map)?;
         }
         match &self.files.compute {
-            Some(path) => write_whole(path, &self.compute.record(self.station.index())),
+            Some(path) => write_whole(path, self.compute.record(self.station.index()).as_bytes()),
             None => Ok(()),
         }
     }
@@ -581,10 +586,10 @@ impl Drop for Call {
 }
 
 /// Writes `text` into the file `path`, which is whole afterwards or not there: a part of a record would be one of another run.
-fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
-    let written = std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path));
+    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
     written.inspect_err(|_| {
         // It may not be there, and the first error is the one that counts.
         let _ = std::fs::remove_file(&part);

@@ -33,8 +33,8 @@ pub(crate) fn section(maps: &[PageMap]) -> Markup {
         @if !maps.is_empty() {
             h2 id="pages" { "Where the pages were" }
             p {
-                "Each row is a stretch of addresses, each column a stretch of time. Blue is data that is there, on the GPU or in frames; "
-                "orange is data on its way there, violet on its way back, red is what moves to and fro, and green is what is there in another way."
+                "Each row is a stretch of addresses, each column a stretch of time. Blue is what is there: data on the GPU or in frames, entries of a table in its cache. "
+                "Orange is on its way there, violet on its way back, red moves to and fro, and green is there in another way, or used."
             }
             @if left_out > 0 {
                 p.note { "The maps of " (left_out) " of " (maps.len()) " points are left out, which would make this page too large: run fewer points." }

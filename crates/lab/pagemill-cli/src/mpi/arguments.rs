@@ -95,7 +95,8 @@ pub struct MpiArguments {
     #[arg(long, value_enum)]
     pub format: Option<RunFormat>,
 
-    /// Write results.json, results.csv, results.parquet and report.html there: a row for each rank and kind of call
+    /// Write results.json, results.csv, results.parquet and report.html there: a row for each rank and kind of call, a map of each rank's
+    /// translation table
     ///
     /// Replaced as a whole at the end; refused if it holds anything but earlier results.
     #[arg(long, value_name = "DIR")]

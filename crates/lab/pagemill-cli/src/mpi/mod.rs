@@ -19,7 +19,7 @@ use pagemill_fabric::board::StationView;
 use pagemill_fabric::job::PATIENCE_DEFAULT as PATIENCE;
 use pagemill_fabric::launch::{self, Behavior, Clocks, ComputeTime, Job};
 use pagemill_linux::children::{self, AtKill};
-use pagemill_report::OutputDir;
+use pagemill_report::{OutputDir, PageMap};
 use pagemill_run::{result_set, terminal_view};
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{Point, PointSpec, Scenario, load_text};
@@ -48,7 +48,7 @@ pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
     let behavior = behavior(arguments)?;
     // The launcher ends its processes; the counters are still to be shown.
     let _ = ctrlc::set_handler(children::end_all);
-    let (mut rows, mut code) = (Vec::new(), 0);
+    let (mut rows, mut maps, mut code) = (Vec::new(), Vec::new(), 0);
     for point in &scenario.points {
         let PointSpec::Mpi(spec) = &point.spec else {
             continue;
@@ -57,8 +57,10 @@ pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
         let job = Job::on_nodes(machine, node(arguments, machine)?, &library).map_err(failed)?;
         code = code.max(run_job(arguments, &job, &spec.machine.name, &behavior)?);
         rows.extend(results::rows(point, &job.stations()));
+        maps.extend(table_maps(&job, point, scenario.points.len()));
     }
-    let set = result_set(&scenario, rows.into_iter());
+    let mut set = result_set(&scenario, rows.into_iter());
+    set.maps = maps;
     if let Some(out) = &arguments.out {
         write_results(out, &set)?;
     }
@@ -68,6 +70,20 @@ pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
         None => {}
     }
     Ok(ExitCode::from(code))
+}
+
+/// The maps of the translation tables of a job that is one of `points`, where they are recorded.
+fn table_maps(job: &Job, point: &Point, points: usize) -> Vec<PageMap> {
+    let title = |rank: u32| match points {
+        1 => format!("table of rank {rank}"),
+        _ => format!("{point}, table of rank {rank}"),
+    };
+    let maps = job.table_maps().into_iter();
+    maps.map(|(rank, data)| PageMap {
+        title: title(rank),
+        data,
+    })
+    .collect()
 }
 
 /// The command line as a scenario, with a point for each value of a sweep.
@@ -212,6 +228,7 @@ fn behavior(arguments: &MpiArguments) -> Result<Behavior, Failure> {
         compute,
         records_compute: arguments.compute_out.is_some(),
         records_events: arguments.timeline.is_some(),
+        records_tables: arguments.out.is_some(),
         patience: patience.or_else(|| computes.then_some(COMPUTE_PATIENCE)),
     })
 }

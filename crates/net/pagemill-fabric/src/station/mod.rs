@@ -59,6 +59,8 @@ pub struct Settings {
     pub has_start_line: bool,
     /// Events that are kept for a timeline; 0 for none.
     pub events_max: usize,
+    /// Bounds of the map of its translation table, where one is recorded.
+    pub table_map: Option<pagemill_map::Limits>,
 }
 
 /// Order of packets: arrival in picoseconds, source, number.
@@ -167,10 +169,14 @@ impl Station {
         settings: Settings,
         memory: Box<dyn Memory>,
     ) -> Result<Self, SpecError> {
+        let mut rank = Rank::traced_on(machine, index, board.node())?;
+        if let Some(limits) = settings.table_map {
+            rank.record_table(limits);
+        }
         Ok(Self {
             board,
             index,
-            rank: Rank::traced_on(machine, index, board.node())?,
+            rank,
             lookahead_ps: machine.lookahead().0,
             settings,
             memory,
@@ -599,6 +605,11 @@ impl Station {
     /// What happened, for a timeline.
     pub fn events(&self) -> Option<&Events> {
         self.events.as_ref()
+    }
+
+    /// Ends the record of its translation table: the bytes of a page map.
+    pub fn take_table_map(&mut self) -> Option<Vec<u8>> {
+        self.rank.take_table_map(Picos(self.clock_ps))
     }
 
     /// Moves the clock on to `until_ps`, to which the program waited by the way `trail`.

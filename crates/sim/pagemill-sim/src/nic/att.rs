@@ -1,5 +1,8 @@
 //! The translation unit: keys, pages and faults with a clock.
 
+use std::ops::Range;
+
+use pagemill_map::Limits;
 use pagemill_policy::translation::{AttSpec, lines_ahead};
 use pagemill_types::{Picos, VirtAddr};
 
@@ -9,6 +12,7 @@ use super::iommu::{Iommu, spec_error};
 use super::machine::{KeySpec, TablePlace, TableSpec};
 use super::moment::{Cause, Moment};
 use super::paging::Paging;
+use super::table_map::{Event, TableMap};
 pub(crate) use super::timed_cache::Side;
 use super::timed_cache::{Asked, TimedCache};
 use crate::SpecError;
@@ -26,6 +30,8 @@ pub(crate) struct TranslationUnit {
     keys: Option<(TimedCache, Picos)>,
     iommu: Option<Iommu>,
     paging: Option<Paging>,
+    /// What is recorded of one port's table, if anything.
+    map: Option<(PortId, Box<TableMap>)>,
     pub counts: TranslationCounts,
 }
 
@@ -77,8 +83,25 @@ impl TranslationUnit {
             paging: (table.paging.as_ref())
                 .filter(|paging| paging.is_on_demand)
                 .map(|paging| Paging::new(paging, spec.layout.page.bytes())),
+            map: None,
             counts: TranslationCounts::default(),
         })
+    }
+
+    /// Records from now on what happens to the entries of `port`. Nothing of them is in the cache yet.
+    pub fn record(&mut self, port: PortId, limits: Limits) {
+        let map = TableMap::new(self.spec.layout, self.of_port(port, 0), limits);
+        self.map = Some((port, Box::new(map)));
+    }
+
+    /// Which table is recorded, and within which bounds.
+    pub fn recorded(&self) -> Option<(PortId, Limits)> {
+        self.map.as_ref().map(|(port, map)| (*port, map.limits()))
+    }
+
+    /// Ends the record at `end`: the bytes of a page map.
+    pub fn take_map(&mut self, end: Picos) -> Option<Vec<u8>> {
+        self.map.take().map(|(_, map)| map.finish(end))
     }
 
     /// Number of the entry for `address` of `port`.
@@ -120,6 +143,7 @@ impl TranslationUnit {
         self.counts.lookups += 1;
         let looked = at.after(self.table.lookup_latency, Cause::Interface);
         if self.table.place == TablePlace::OwnMemory {
+            self.map_use(walk, (at.at(), looked.at()));
             return looked;
         }
         let keyed = self.key(looked.at(), walk);
@@ -134,7 +158,16 @@ impl TranslationUnit {
         };
         let known = looked.until(ready.max(keyed), Cause::Table);
         self.counts.waited += known.at() - at.at();
+        self.map_use(walk, (at.at(), known.at()));
         known
+    }
+
+    /// Notes for the map that `walk` used its entry.
+    #[inline]
+    fn map_use(&mut self, walk: &Walk, times: (Picos, Picos)) {
+        if let (Some((_, map)), Some(entry)) = (&mut self.map, walk.entry) {
+            map.note(Event::Used, entry, times);
+        }
     }
 
     fn has_page_cache(&self) -> bool {
@@ -161,6 +194,7 @@ impl TranslationUnit {
         let asked = iommu.translate(walk.side, walk.began.unwrap_or(at), at, entry);
         self.counts.walks += u64::from(asked.is_miss);
         self.counts.misses += u64::from(asked.is_miss);
+        self.map_fetch(Event::Missed, at, entry..entry + 1, &asked);
         asked.ready
     }
 
@@ -171,15 +205,25 @@ impl TranslationUnit {
         let (side, began) = (walk.side, walk.began.unwrap_or(at));
         let asked = self.line(side, began, at, line);
         self.counts.misses += u64::from(asked.is_miss);
+        self.map_fetch(Event::Missed, at, self.pages.entries(line), &asked);
         if walk.line != Some(line) {
             walk.line = Some(line);
             let last_line = self.pages.line_of(walk.last_entry);
             for ahead in lines_ahead(line, last_line, self.spec.prefetch_groups) {
                 let fetched = self.line(side, began, at, ahead);
                 self.counts.prefetches += u64::from(fetched.is_miss);
+                self.map_fetch(Event::Ahead, at, self.pages.entries(ahead), &fetched);
             }
         }
         asked.ready
+    }
+
+    /// Notes a fetch of `entries` that began at `at`, if it was one.
+    #[inline]
+    fn map_fetch(&mut self, event: Event, at: Picos, entries: Range<u64>, asked: &Asked) {
+        if let (Some((_, map)), true) = (&mut self.map, asked.is_miss) {
+            map.fetched(event, asked.slot, entries, (at, asked.ready));
+        }
     }
 
     /// Asks the cache of the interface for `line`; a miss reads the table, or asks the IOMMU.
@@ -197,7 +241,7 @@ impl TranslationUnit {
         };
         let walks = &mut self.counts.walks;
         // A line of several entries is one request; the first of them stands for all.
-        let first_entry = self.pages.first_entry(line);
+        let first_entry = self.pages.entries(line).start;
         self.pages.ask(side, at, line, request + walk, |start| {
             let asked = iommu.translate(side, began, start, first_entry);
             *walks += u64::from(asked.is_miss);
@@ -217,7 +261,13 @@ impl TranslationUnit {
         };
         let mapped = paging.touch(walk.side, at, entry, last);
         self.counts.faults += u64::from(mapped.is_fault);
+        if let (Some((_, map)), true) = (&mut self.map, mapped.is_fault) {
+            map.note(Event::Faulted, entry, (at, mapped.ready));
+        }
         for page in mapped.unmapped {
+            if let Some((_, map)) = &mut self.map {
+                map.forgot(page, page);
+            }
             self.pages.forget(page);
             if let Some(iommu) = &mut self.iommu {
                 iommu.forget(page);
@@ -232,6 +282,9 @@ impl TranslationUnit {
         for (first, last) in layout.spans(VirtAddr(address), bytes) {
             let (first, last) = (self.of_port(port, first), self.of_port(port, last));
             self.counts.invalidated += u64::from(self.pages.invalidate(first, last));
+            if let Some((_, map)) = &mut self.map {
+                map.forgot(first, last);
+            }
             if let Some(iommu) = &mut self.iommu {
                 iommu.invalidate(first, last);
             }

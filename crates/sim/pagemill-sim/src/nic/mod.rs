@@ -29,6 +29,7 @@ mod region;
 mod registration;
 mod slab;
 mod split;
+mod table_map;
 mod timed_cache;
 pub mod traffic;
 mod vport;

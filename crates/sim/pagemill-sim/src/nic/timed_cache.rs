@@ -1,6 +1,8 @@
 //! A cache of translations with a clock: what it holds, when that came, and the fetches under way.
 
-use pagemill_policy::translation::{AttCache, Lookup};
+use std::ops::Range;
+
+use pagemill_policy::translation::{AttCache, Lookup, Slot};
 use pagemill_types::Picos;
 
 use crate::parts::entry_pool::EntryPool;
@@ -30,6 +32,8 @@ pub(crate) struct Asked {
     /// When the line is here.
     pub ready: Picos,
     pub is_miss: bool,
+    /// Where it lies.
+    pub slot: Slot,
 }
 
 impl TimedCache {
@@ -47,9 +51,10 @@ impl TimedCache {
         self.cache.line_of(entry)
     }
 
-    /// The first entry of `line`.
-    pub fn first_entry(&self, line: u64) -> u64 {
-        line * u64::from(self.cache.organization().line_entries)
+    /// The entries of `line`.
+    pub fn entries(&self, line: u64) -> Range<u64> {
+        let entries = u64::from(self.cache.organization().line_entries);
+        line * entries..(line + 1) * entries
     }
 
     /// Asks for `line` at `at`. `fetch` says when a fetch that begins at a time is over; none takes longer than `longest`.
@@ -67,6 +72,7 @@ impl TimedCache {
             Lookup::Hit(slot) => Asked {
                 ready: self.ready_at[slot.0 as usize].min(at + longest),
                 is_miss: false,
+                slot,
             },
             Lookup::Miss(slot) => {
                 let fetches = match side {
@@ -82,6 +88,7 @@ impl TimedCache {
                 Asked {
                     ready,
                     is_miss: true,
+                    slot,
                 }
             }
         }

@@ -32,6 +32,7 @@ fn station(board: Board, index: u32, stations: u32) -> Station {
         patience: Duration::from_secs(10),
         has_start_line: false,
         events_max: 0,
+        table_map: None,
     };
     let machine = NicMachine::pni();
     Station::new(board, index, &machine, settings, Box::new(NoMemory)).expect("sound")
