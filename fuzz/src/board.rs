@@ -59,6 +59,7 @@ pub fn board(bytes: &[u8]) {
         .collect();
     assert!(board.producer(1, 0).push(&words));
     let settings = Settings {
+        table_map: None,
         patience: Duration::ZERO,
         has_start_line: false,
         events_max: 0,

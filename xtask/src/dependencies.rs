@@ -98,6 +98,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "pagemill-linux",
             "pagemill-types",
+            "pagemill-map",
             "pagemill-policy",
             "pagemill-sim",
         ],

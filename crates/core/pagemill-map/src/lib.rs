@@ -57,6 +57,17 @@ pub struct Cause {
     pub state: Option<String>,
 }
 
+impl Cause {
+    /// A cause that leaves no state.
+    pub fn new(name: &str, effect: Effect) -> Self {
+        Self {
+            name: name.to_owned(),
+            effect,
+            state: None,
+        }
+    }
+}
+
 /// What a change does to the bytes of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -16,6 +16,7 @@ mod help;
 mod list;
 mod mpi;
 mod mrc;
+mod nsight;
 mod old_names;
 mod output;
 mod pager;

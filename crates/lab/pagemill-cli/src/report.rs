@@ -39,6 +39,8 @@ pub enum Part {
     Compare(crate::compare::CompareArguments),
     /// Show where the pages of a run were, when and why: one HTML page that needs no network
     Pages(crate::view::ViewArguments),
+    /// Read a profile of Nsight Systems: rows and a page map of a real GPU
+    Nsight(crate::nsight::NsightArguments),
 }
 
 const RESULTS: &str = "results.json";
@@ -57,6 +59,7 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     match (&arguments.part, &arguments.folder, &arguments.out) {
         (Some(Part::Compare(arguments)), _, _) => crate::compare::compare(arguments),
         (Some(Part::Pages(arguments)), _, _) => crate::view::view(arguments),
+        (Some(Part::Nsight(arguments)), _, _) => crate::nsight::nsight(arguments),
         (None, Some(folder), Some(out)) => site(folder, out, &arguments.title),
         // Both are required then.
         (None, _, _) => Err(Failure::Usage("a site needs DIR and --out".to_owned())),

@@ -12,7 +12,8 @@ use crate::board::{JoinError, SegmentError, segment};
 use crate::compute::{Compute, Mode, Record};
 use crate::machine::{self, MachineTextError};
 use crate::memory::Memory;
-use crate::process::{self, Files, Process};
+use crate::process::{self, Process};
+use crate::records::Files;
 use crate::station::{Settings, SpecError, Station};
 
 /// Real seconds that a station waits for others that make no progress before it gives up their order.

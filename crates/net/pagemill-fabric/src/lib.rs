@@ -22,5 +22,6 @@ pub mod meter;
 pub mod open_mpi;
 pub mod preload;
 pub mod process;
+pub mod records;
 pub mod station;
 pub mod windows;

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Deref, DerefMut, Range};
-use std::path::{Path, PathBuf};
+
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::compute::{Compute, Gap};
 use crate::memory::Buffer;
 use crate::meter::{self, Meter};
+use crate::records::Files;
 use crate::station::{Done, Kind, Outcome, RemoteKey, Station, Status, Ticket, Wait};
 
 /// The top bits of a tag say which endpoint is meant, and whether the message is tagged at all.
@@ -113,17 +114,6 @@ pub struct SyncTags {
     pub acknowledgment: u64,
 }
 
-/// Where a process writes at its end.
-#[derive(Debug, Default)]
-pub struct Files {
-    /// The charges for computing.
-    pub compute: Option<PathBuf>,
-    /// The events of its station.
-    pub events: Option<PathBuf>,
-    /// The map of its translation table.
-    pub table: Option<PathBuf>,
-}
-
 /// This process' part of the job.
 pub struct Process {
     /// Its station.
@@ -197,16 +187,7 @@ impl Process {
     pub fn leave(&mut self) -> std::io::Result<()> {
         self.station.publish_compute(&self.compute);
         self.station.leave();
-        if let (Some(path), Some(events)) = (&self.files.events, self.station.events()) {
-            write_whole(path, events.text().as_bytes())?;
-        }
-        if let (Some(path), Some(map)) = (&self.files.table, self.station.take_table_map()) {
-            write_whole(path, &map)?;
-        }
-        match &self.files.compute {
-            Some(path) => write_whole(path, self.compute.record(self.station.index()).as_bytes()),
-            None => Ok(()),
-        }
+        self.files.write(&mut self.station, &self.compute)
     }
 
     /// Takes the lowest endpoint number that is free.
@@ -583,17 +564,6 @@ impl Drop for Call {
         }
         self.meter.leave();
     }
-}
-
-/// Writes `text` into the file `path`, which is whole afterwards or not there: a part of a record would be one of another run.
-fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
-    written.inspect_err(|_| {
-        // It may not be there, and the first error is the one that counts.
-        let _ = std::fs::remove_file(&part);
-    })
 }
 
 /// This process' part of the job, once it has one.

@@ -123,6 +123,15 @@ function spreadOverTheLink(map) {
   map.totals.outgoing = outgoing;
 }
 
+/* Whether some of what arrives in the tile of an event had been there before. */
+function comesAgain(map, page, event) {
+  const address = page * map.page_bytes + event.first;
+  const band = map.bands.find((item) => item.address <= address && address < item.address + item.bytes);
+  if (!band) return false;
+  const row = band.first_row + Math.min(Math.floor((address - band.address) / 2 ** band.row_shift), band.rows - 1);
+  return map.repeated[row * map.columns + Math.floor(event.done / map.column_ps)] > 0;
+}
+
 /* The stretches of a page's bytes: from when they are on the way, from when they are there, until when. */
 function stretches(map, page) {
   const events = map.histories.get(page);
@@ -160,6 +169,7 @@ function stretches(map, page) {
       }
       open = stays;
     } else if (effect === "arrive") {
+      stretch.again = made.some((item) => item.leaving && overlaps(item)) && comesAgain(map, page, event);
       open.push(stretch);
       made.push(stretch);
     } else made.push({ ...stretch, until: event.done, repeated: true });

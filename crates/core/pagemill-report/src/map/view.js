@@ -288,7 +288,7 @@ class MapView {
             pen.fillStyle = css(colors.present);
             pen.fillRect(there, y, Math.max(until - there, 0.6), tall);
           }
-          pen.fillStyle = css(item.repeated ? colors.repeat : colors.arrive);
+          pen.fillStyle = css(item.repeated || item.again ? colors.repeat : colors.arrive);
           pen.fillRect(from, y, Math.max(there - from, 1.2), tall);
           if (item.leaving) {
             pen.fillStyle = css(colors.leave);

@@ -23,7 +23,7 @@ Times are nanoseconds of simulated time, sizes are bytes, rates lie between 0 an
 their unit in their name. ``docs/results.md`` describes each of them.
 """
 
-from pagemill._command import advise, color, command_path, compare, cuda, load, mpi, pager, zero
+from pagemill._command import advise, color, command_path, compare, cuda, load, mpi, nsight, pager, zero
 from pagemill._fit import fit
 from pagemill._gpu import Gpu, Launch, Managed
 from pagemill._listing import machine, machine_text, machines, policies, ptx, scenario, scenarios, workloads
@@ -62,6 +62,7 @@ __all__ = [
     "machines",
     "mpi",
     "mrc",
+    "nsight",
     "pager",
     "policies",
     "ptx",

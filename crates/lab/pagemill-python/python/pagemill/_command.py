@@ -137,6 +137,14 @@ def compare(first: Result | str | os.PathLike[str], second: Result | str | os.Pa
         return Result(_native.results(_call(["report", "compare", *_flags(options), "--format", "json", *files])))
 
 
+def nsight(export: str | os.PathLike[str], **options: Any) -> Result:
+    """The rows of a profile: an export of Nsight Systems (``nsys export --type sqlite``).
+
+    Options are those of ``pagemill report nsight``; errors are those of `cuda`.
+    """
+    return Result(_native.results(_call(["report", "nsight", *_flags(options), "--format", "json", os.fspath(export)])))
+
+
 def load(path: str | os.PathLike[str]) -> Result:
     """The results of a ``results.json``, or of a folder that holds one."""
     file = Path(path)

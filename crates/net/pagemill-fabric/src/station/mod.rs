@@ -15,7 +15,6 @@ mod trail;
 mod turns;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use pagemill_sim::nic::{
     Cause, NicCall, NicMachine, NodeSpec, Packet, Rank, Receive, Request, Rma, Send, Step, Traced,
@@ -36,6 +35,7 @@ use rings::Rings;
 use trail::Trail;
 use turns::Locking;
 
+pub use order::Settings;
 pub use pagemill_sim::nic::{SpecError, Status};
 pub use remote_key::{REGISTRATIONS_MAX, RemoteKey};
 pub use requests::{Done, Kind, Outcome, Ticket};
@@ -49,19 +49,6 @@ const READING_PS: u64 = 10_000;
 /// Readings in a row that all cost the same: a millisecond. A program that reads its clock on and on waits for a time to come; from then
 /// on, each reading takes a fixed part of what it has waited, so that it gets through seconds as well.
 const READINGS_BEFORE_HASTE: u64 = 100_000;
-
-/// How a station is set up.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// Real time without any progress of the others after which their order is given up.
-    pub patience: Duration,
-    /// Whether a start line follows: until then, messages are taken as they come.
-    pub has_start_line: bool,
-    /// Events that are kept for a timeline; 0 for none.
-    pub events_max: usize,
-    /// Bounds of the map of its translation table, where one is recorded.
-    pub table_map: Option<pagemill_map::Limits>,
-}
 
 /// Order of packets: arrival in picoseconds, source, number.
 type PacketKey = (u64, u32, u64);
@@ -169,14 +156,10 @@ impl Station {
         settings: Settings,
         memory: Box<dyn Memory>,
     ) -> Result<Self, SpecError> {
-        let mut rank = Rank::traced_on(machine, index, board.node())?;
-        if let Some(limits) = settings.table_map {
-            rank.record_table(limits);
-        }
-        Ok(Self {
+        let mut station = Self {
             board,
             index,
-            rank,
+            rank: Rank::traced_on(machine, index, board.node())?,
             lookahead_ps: machine.lookahead().0,
             settings,
             memory,
@@ -207,7 +190,9 @@ impl Station {
             ready: BTreeMap::new(),
             steps: Vec::new(),
             checks: CheckSchedule::default(),
-        })
+        };
+        station.record_table();
+        Ok(station)
     }
 
     /// Its number.
@@ -605,11 +590,6 @@ impl Station {
     /// What happened, for a timeline.
     pub fn events(&self) -> Option<&Events> {
         self.events.as_ref()
-    }
-
-    /// Ends the record of its translation table: the bytes of a page map.
-    pub fn take_table_map(&mut self) -> Option<Vec<u8>> {
-        self.rank.take_table_map(Picos(self.clock_ps))
     }
 
     /// Moves the clock on to `until_ps`, to which the program waited by the way `trail`.

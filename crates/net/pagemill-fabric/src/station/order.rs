@@ -5,6 +5,9 @@
 
 use std::time::{Duration, Instant};
 
+use pagemill_map::Limits;
+use pagemill_types::Picos;
+
 use crate::board::{NEVER, Seen};
 use crate::counters::Counter;
 
@@ -13,7 +16,32 @@ use super::{IDLE_POLLS, PacketKey, Station};
 /// Tries to see all rings empty before a look at the others' times is put off.
 const DRAIN_TRIES: u32 = 8;
 
+/// How a station is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Real time without any progress of the others after which their order is given up.
+    pub patience: Duration,
+    /// Whether a start line follows: until then, messages are taken as they come.
+    pub has_start_line: bool,
+    /// Events that are kept for a timeline; 0 for none.
+    pub events_max: usize,
+    /// Bounds of the map of its translation table, where one is recorded.
+    pub table_map: Option<Limits>,
+}
+
 impl Station {
+    /// Records the use of its translation table, if that is wished. Nothing is in the interface's cache yet.
+    pub(super) fn record_table(&mut self) {
+        if let Some(limits) = self.settings.table_map {
+            self.rank.record_table(limits);
+        }
+    }
+
+    /// Ends that record: the bytes of a page map.
+    pub fn take_table_map(&mut self) -> Option<Vec<u8>> {
+        self.rank.take_table_map(Picos(self.clock_ps))
+    }
+
     /// Crosses the start line: waits until all stations are here, and sets all clocks to the latest of them.
     pub fn start(&mut self) {
         if self.is_started {
@@ -37,6 +65,7 @@ impl Station {
         if self.node.is_shared() {
             // Until here, each copy went its own way. The machine was checked when the rank was made.
             let _ = self.rank.restart_interface();
+            self.record_table();
             self.asked_last = (0, 0);
         }
         self.is_started = true;

@@ -31,7 +31,7 @@ pub(crate) struct TranslationUnit {
     iommu: Option<Iommu>,
     paging: Option<Paging>,
     /// What is recorded of one port's table, if anything.
-    map: Option<(PortId, Box<TableMap>)>,
+    map: Option<Box<TableMap>>,
     pub counts: TranslationCounts,
 }
 
@@ -91,17 +91,12 @@ impl TranslationUnit {
     /// Records from now on what happens to the entries of `port`. Nothing of them is in the cache yet.
     pub fn record(&mut self, port: PortId, limits: Limits) {
         let map = TableMap::new(self.spec.layout, self.of_port(port, 0), limits);
-        self.map = Some((port, Box::new(map)));
-    }
-
-    /// Which table is recorded, and within which bounds.
-    pub fn recorded(&self) -> Option<(PortId, Limits)> {
-        self.map.as_ref().map(|(port, map)| (*port, map.limits()))
+        self.map = Some(Box::new(map));
     }
 
     /// Ends the record at `end`: the bytes of a page map.
     pub fn take_map(&mut self, end: Picos) -> Option<Vec<u8>> {
-        self.map.take().map(|(_, map)| map.finish(end))
+        self.map.take().map(|map| map.finish(end))
     }
 
     /// Number of the entry for `address` of `port`.
@@ -165,7 +160,7 @@ impl TranslationUnit {
     /// Notes for the map that `walk` used its entry.
     #[inline]
     fn map_use(&mut self, walk: &Walk, times: (Picos, Picos)) {
-        if let (Some((_, map)), Some(entry)) = (&mut self.map, walk.entry) {
+        if let (Some(map), Some(entry)) = (&mut self.map, walk.entry) {
             map.note(Event::Used, entry, times);
         }
     }
@@ -221,7 +216,7 @@ impl TranslationUnit {
     /// Notes a fetch of `entries` that began at `at`, if it was one.
     #[inline]
     fn map_fetch(&mut self, event: Event, at: Picos, entries: Range<u64>, asked: &Asked) {
-        if let (Some((_, map)), true) = (&mut self.map, asked.is_miss) {
+        if let (Some(map), true) = (&mut self.map, asked.is_miss) {
             map.fetched(event, asked.slot, entries, (at, asked.ready));
         }
     }
@@ -261,11 +256,11 @@ impl TranslationUnit {
         };
         let mapped = paging.touch(walk.side, at, entry, last);
         self.counts.faults += u64::from(mapped.is_fault);
-        if let (Some((_, map)), true) = (&mut self.map, mapped.is_fault) {
+        if let (Some(map), true) = (&mut self.map, mapped.is_fault) {
             map.note(Event::Faulted, entry, (at, mapped.ready));
         }
         for page in mapped.unmapped {
-            if let Some((_, map)) = &mut self.map {
+            if let Some(map) = &mut self.map {
                 map.forgot(page, page);
             }
             self.pages.forget(page);
@@ -282,7 +277,7 @@ impl TranslationUnit {
         for (first, last) in layout.spans(VirtAddr(address), bytes) {
             let (first, last) = (self.of_port(port, first), self.of_port(port, last));
             self.counts.invalidated += u64::from(self.pages.invalidate(first, last));
-            if let Some((_, map)) = &mut self.map {
+            if let Some(map) = &mut self.map {
                 map.forgot(first, last);
             }
             if let Some(iommu) = &mut self.iommu {

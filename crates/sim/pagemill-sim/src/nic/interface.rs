@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use pagemill_map::Limits;
 use pagemill_types::Picos;
 
 use super::ahead::Ahead;
@@ -32,7 +31,7 @@ pub struct Nic {
     ports: Ports,
     regions: Regions,
     host: HostPath,
-    translation: TranslationUnit,
+    pub(super) translation: TranslationUnit,
     mp_engine: Port,
     rdma_engine: Port,
     transmit: Lanes,
@@ -134,16 +133,6 @@ impl Nic {
         self.translation.invalidate(port, address, bytes);
     }
 
-    /// Records which entries of the table of `port` are in the cache, and when they are used.
-    pub(super) fn record_table(&mut self, port: PortId, limits: Limits) {
-        self.translation.record(port, limits);
-    }
-
-    /// What was recorded until `end`.
-    pub(super) fn take_table_map(&mut self, end: Picos) -> Option<Vec<u8>> {
-        self.translation.take_map(end)
-    }
-
     /// What it counted, to put it back.
     pub(super) fn save_counts(&self) -> (NicCounts, TranslationCounts) {
         (self.counts, self.translation.counts)
@@ -163,9 +152,6 @@ impl Nic {
         std::mem::swap(&mut fresh.ports, &mut self.ports);
         std::mem::swap(&mut fresh.regions, &mut self.regions);
         fresh.restore_counts(self.save_counts());
-        if let Some((port, limits)) = self.translation.recorded() {
-            fresh.translation.record(port, limits);
-        }
         *self = fresh;
         Ok(())
     }

@@ -7,7 +7,6 @@ mod registered;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pagemill_map::Limits;
 use pagemill_types::{CheckSchedule, Invariants, Picos};
 
 use super::counts::NicCounts;
@@ -176,16 +175,6 @@ impl<M: Moment> Rank<M> {
     pub fn restart_interface(&mut self) -> Result<(), SpecError> {
         self.calls.clear();
         self.nic.restart()
-    }
-
-    /// Records from now on which entries of its translation table are in the interface's cache, and when transfers use them.
-    pub fn record_table(&mut self, limits: Limits) {
-        self.nic.record_table(self.port, limits);
-    }
-
-    /// Ends that record at `end`: the bytes of a page map (crate `pagemill-map`). None if nothing was recorded.
-    pub fn take_table_map(&mut self, end: Picos) -> Option<Vec<u8>> {
-        self.nic.take_table_map(end)
     }
 
     #[inline]

@@ -25,11 +25,6 @@ pub(crate) enum Event {
 }
 
 fn legend() -> Legend {
-    let cause = |name: &str, effect| Cause {
-        name: name.to_owned(),
-        effect,
-        state: None,
-    };
     Legend {
         absent: "not yet in the cache".to_owned(),
         partial: "partly in the cache".to_owned(),
@@ -38,12 +33,12 @@ fn legend() -> Legend {
         marked: "used".to_owned(),
         place: String::new(),
         causes: vec![
-            cause("used", Effect::Mark),
-            cause("miss", Effect::Arrive),
-            cause("fetched ahead", Effect::Arrive),
-            cause("displaced", Effect::Leave),
-            cause("invalidated", Effect::Leave),
-            cause("page fault", Effect::Mark),
+            Cause::new("used", Effect::Mark),
+            Cause::new("miss", Effect::Arrive),
+            Cause::new("fetched ahead", Effect::Arrive),
+            Cause::new("displaced", Effect::Leave),
+            Cause::new("invalidated", Effect::Leave),
+            Cause::new("page fault", Effect::Mark),
         ],
     }
 }
@@ -55,7 +50,6 @@ const FIRST_PAGES: u64 = 64;
 #[derive(Debug)]
 pub(crate) struct TableMap {
     recorder: Recorder,
-    limits: Limits,
     layout: TableLayout,
     /// The number of its first entry.
     first: u64,
@@ -73,7 +67,6 @@ impl TableMap {
     pub fn new(layout: TableLayout, first: u64, limits: Limits) -> Self {
         Self {
             recorder: Recorder::new(layout.page.bytes(), legend(), limits),
-            limits,
             layout,
             first,
             covered: 0,
@@ -81,11 +74,6 @@ impl TableMap {
             was_held: BTreeSet::new(),
             latest: Picos::ZERO,
         }
-    }
-
-    /// What bounds it.
-    pub fn limits(&self) -> Limits {
-        self.limits
     }
 
     /// Notes what happened to `entry` from `start` to `done`.
@@ -192,38 +180,4 @@ impl TableMap {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use pagemill_map::Map;
-    use pagemill_policy::translation::AttSpec;
-
-    #[test]
-    fn an_entry_has_its_whole_history() {
-        let layout = AttSpec::published().layout;
-        let mut map = TableMap::new(layout, 1000, Limits::default());
-        let at = |ns| (Picos::from_nanos(ns), Picos::from_nanos(ns + 1));
-        map.fetched(Event::Missed, Slot(3), 1000..1008, at(1));
-        map.note(Event::Used, 1002, at(2));
-        // Of another table, which takes the slot.
-        map.fetched(Event::Missed, Slot(3), 0..8, at(3));
-        map.fetched(Event::Missed, Slot(4), 1000..1008, at(4));
-        map.forgot(1007, 1010);
-
-        let map = Map::decode(&map.finish(Picos::from_nanos(9))).expect("a map");
-        let causes = |page: u64| -> Vec<&str> {
-            let events = map.history(page).unwrap_or_default();
-            let name = |event: &pagemill_map::Event| {
-                map.legend.causes[usize::from(event.cause)].name.as_str()
-            };
-            events.iter().map(name).collect()
-        };
-        assert_eq!(causes(0), ["miss", "displaced", "miss", "invalidated"]);
-        assert_eq!(
-            causes(2),
-            ["miss", "used", "displaced", "miss", "invalidated"]
-        );
-        assert_eq!(causes(8), [] as [&str; 0]);
-        let repeated: u64 = map.tiles.iter().map(|tile| tile.repeated).sum();
-        assert_eq!(repeated, 8 * layout.page.bytes());
-    }
-}
+mod tests;

@@ -23,11 +23,6 @@ pub(super) const GIVEN_UP: u8 = 6;
 pub(super) const CHANGED: u8 = 7;
 
 fn legend() -> Legend {
-    let cause = |name: &str, effect| Cause {
-        name: name.to_owned(),
-        effect,
-        state: None,
-    };
     Legend {
         absent: "in no frame".to_owned(),
         partial: "partly in frames".to_owned(),
@@ -36,16 +31,16 @@ fn legend() -> Legend {
         marked: "changed since it came".to_owned(),
         place: String::new(),
         causes: vec![
-            cause("read fault", Effect::Arrive),
-            cause("write fault", Effect::Arrive),
-            cause("moved along", Effect::Arrive),
-            cause("zeros", Effect::Arrive),
-            cause("eviction, written", Effect::Leave),
-            cause("eviction, unchanged", Effect::Leave),
-            cause("given up", Effect::Leave),
+            Cause::new("read fault", Effect::Arrive),
+            Cause::new("write fault", Effect::Arrive),
+            Cause::new("moved along", Effect::Arrive),
+            Cause::new("zeros", Effect::Arrive),
+            Cause::new("eviction, written", Effect::Leave),
+            Cause::new("eviction, unchanged", Effect::Leave),
+            Cause::new("given up", Effect::Leave),
             Cause {
                 state: Some("changed since it came".to_owned()),
-                ..cause("changed", Effect::Mark)
+                ..Cause::new("changed", Effect::Mark)
             },
         ],
     }

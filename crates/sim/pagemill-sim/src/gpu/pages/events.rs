@@ -44,14 +44,9 @@ pub(crate) const SM: &str = "SM";
 
 /// The causes in the order of their numbers.
 pub(crate) fn legend(place: &str) -> Legend {
-    let cause = |name: &str, effect| Cause {
-        name: name.to_owned(),
-        effect,
-        state: None,
-    };
     let mark = |name: &str, state: Option<&str>| Cause {
         state: state.map(str::to_owned),
-        ..cause(name, Effect::Mark)
+        ..Cause::new(name, Effect::Mark)
     };
     Legend {
         absent: "on the CPU".to_owned(),
@@ -64,17 +59,17 @@ pub(crate) fn legend(place: &str) -> Legend {
         },
         place: place.to_owned(),
         causes: vec![
-            cause("fault", Effect::Arrive),
-            cause("repeated transfer", Effect::Repeat),
-            cause("prefetch", Effect::Arrive),
-            cause("eviction", Effect::Leave),
-            cause("CPU touch", Effect::Leave),
-            cause("freed", Effect::Leave),
-            cause("first touch", Effect::Arrive),
-            cause("moved along", Effect::Arrive),
-            cause("access counter", Effect::Arrive),
-            cause("sent back by a call", Effect::Leave),
-            cause("dropped copy", Effect::Leave),
+            Cause::new("fault", Effect::Arrive),
+            Cause::new("repeated transfer", Effect::Repeat),
+            Cause::new("prefetch", Effect::Arrive),
+            Cause::new("eviction", Effect::Leave),
+            Cause::new("CPU touch", Effect::Leave),
+            Cause::new("freed", Effect::Leave),
+            Cause::new("first touch", Effect::Arrive),
+            Cause::new("moved along", Effect::Arrive),
+            Cause::new("access counter", Effect::Arrive),
+            Cause::new("sent back by a call", Effect::Leave),
+            Cause::new("dropped copy", Effect::Leave),
             mark("duplicated", Some("in both memories, to be read")),
             mark("copy void", Some("on the GPU alone")),
             mark("mapped in place", Some("on the CPU, used in place")),

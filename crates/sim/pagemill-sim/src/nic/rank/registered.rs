@@ -1,5 +1,7 @@
-//! Memory that the interface of a rank may use: what the program registers, and what the library does for long messages.
+//! Memory that the interface of a rank may use: what the program registers, what the library does for long messages, and the record of its
+//! translations.
 
+use pagemill_map::Limits;
 use pagemill_types::Picos;
 
 use super::Rank;
@@ -8,6 +10,17 @@ use crate::nic::moment::Moment;
 use crate::nic::node::NicCall;
 
 impl<M: Moment> Rank<M> {
+    /// Records from now on which entries of its translation table are in the interface's cache, and when transfers use them. Restarting
+    /// the interface ends the record.
+    pub fn record_table(&mut self, limits: Limits) {
+        self.nic.translation.record(self.port, limits);
+    }
+
+    /// Ends that record at `end`: the bytes of a page map (crate `pagemill-map`). None if nothing was recorded.
+    pub fn take_table_map(&mut self, end: Picos) -> Option<Vec<u8>> {
+        self.nic.translation.take_map(end)
+    }
+
     /// Lets other ranks access `bytes` bytes at `address`.
     pub fn register(&mut self, address: u64, bytes: u64) -> Key {
         self.nic.register(self.port, address, bytes)
