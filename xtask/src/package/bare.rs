@@ -33,8 +33,8 @@ const FULL: Debian = Debian {
 /// What users do, each in the shell of the full system; stderr has to stay empty where a warning would be a fault.
 const USES: [(&str, &str); 7] = [
     (
-        "manual page",
-        "man --warnings -E UTF-8 -l /usr/share/man/man1/pagemill.1.gz 2>&1 >/opt/tried/page | { ! grep .; }; grep -Eq 'pagemill +zero +serve' /opt/tried/page; rm /opt/tried/page",
+        "manual pages",
+        "for page in /usr/share/man/man1/pagemill*.1.gz; do man --warnings -E UTF-8 -l $page 2>&1 >/opt/tried/page | { ! grep .; }; done; rm /opt/tried/page; man pagemill-zero-serve | grep -q 'zero serve'",
     ),
     (
         "completions of bash",

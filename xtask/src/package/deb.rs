@@ -109,7 +109,15 @@ fn add_help(tree: &Path, command: &Path) -> Result<()> {
     ] {
         write(&share.join(file), &told(&["completions", shell])?)?;
     }
-    write_zipped(&share.join("man/man1/pagemill.1"), &told(&["manual"])?)
+    let pages = tree.with_extension("man");
+    emptied(&pages)?;
+    told(&["manual", "--out", &pages.display().to_string()])?;
+    for page in std::fs::read_dir(&pages)? {
+        let page = page?;
+        let text = std::fs::read_to_string(page.path())?;
+        write_zipped(&share.join("man/man1").join(page.file_name()), &text)?;
+    }
+    Ok(())
 }
 
 fn add_examples(tree: &Path) -> Result<()> {

@@ -87,7 +87,11 @@ pub enum Command {
     },
     /// Write the manual page, for man -l -
     #[command(hide = true)]
-    Manual,
+    Manual {
+        /// Write a page for each command there instead
+        #[arg(long, value_name = "DIR")]
+        out: Option<std::path::PathBuf>,
+    },
 }
 
 #[cfg(test)]

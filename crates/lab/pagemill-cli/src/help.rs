@@ -2,20 +2,75 @@
 
 use std::io::Write;
 
+use std::path::Path;
+
 use clap::Command;
-use clap_complete::{Shell, generate};
+use clap_complete::engine::{
+    ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
+};
+use clap_complete::env::Shells;
+use clap_complete::{CompleteEnv, Shell};
+use pagemill_scenario::{MACHINES, SCENARIOS, transfer_modes};
 
 use crate::failure::Failure;
 use crate::output::print;
 
-/// The completions of a shell.
+/// What a shell's script sets when it asks for completions.
+const ASKED: &str = "PAGEMILL_COMPLETE";
+
+/// Answers a shell that asks, and ends; does nothing otherwise.
+pub fn complete() {
+    CompleteEnv::with_factory(|| with_names(crate::args::command()))
+        .var(ASKED)
+        .complete();
+}
+
+/// The script by which a shell asks for completions.
 pub fn completions(shell: Shell) -> Result<(), Failure> {
     let mut text = Vec::new();
-    generate(shell, &mut crate::args::command(), "pagemill", &mut text);
+    let shells = Shells::builtins();
+    let known = shells.completer(&shell.to_string());
+    let script = known.ok_or_else(|| Failure::Usage(format!("no completions for {shell}")))?;
+    let written = script.write_registration(ASKED, "pagemill", "pagemill", "pagemill", &mut text);
+    written.map_err(|error| Failure::Run(error.to_string()))?;
     print(|out| out.write_all(&text))
 }
 
-/// The manual page: the command, then each subcommand as a section.
+/// The names that an argument takes beside files.
+fn names(argument: &str) -> Option<Vec<&'static str>> {
+    match argument {
+        "scenario" => Some(SCENARIOS.iter().map(|one| one.name).collect()),
+        "machine" => Some(MACHINES.iter().map(|one| one.name).collect()),
+        "mode" => Some(transfer_modes().map(|(name, _)| name).collect()),
+        _ => None,
+    }
+}
+
+fn with_names(command: Command) -> Command {
+    let complete = |names: Vec<&'static str>| {
+        ArgValueCompleter::new(move |typed: &std::ffi::OsStr| {
+            let begun = names
+                .iter()
+                .filter(|name| typed.to_str().is_some_and(|typed| name.starts_with(typed)));
+            let named = begun.map(CompletionCandidate::new);
+            named.chain(PathCompleter::file().complete(typed)).collect()
+        })
+    };
+    let command = command.mut_args(|argument| match names(argument.get_id().as_str()) {
+        Some(names) => argument.add(complete(names)),
+        None => argument,
+    });
+    command.mut_subcommands(with_names)
+}
+
+/// Writes a manual page for each command and subcommand into `folder`.
+pub fn manuals(folder: &Path) -> Result<(), Failure> {
+    let failed = |error| Failure::Run(format!("cannot write to {}: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    clap_mangen::generate_to(crate::args::command(), folder).map_err(failed)
+}
+
+/// One manual page of everything: the command, then each subcommand as a section.
 pub fn manual() -> Result<(), Failure> {
     let mut command = crate::args::command();
     command.build();

@@ -37,6 +37,7 @@ use clap::FromArgMatches;
 use args::{Arguments, Command};
 
 fn main() -> ExitCode {
+    help::complete();
     let words = old_names::today(std::env::args_os().collect());
     let matches = args::command().try_get_matches_from(words);
     match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
@@ -66,7 +67,8 @@ fn execute(command: Command) -> ExitCode {
             Err(failure) => Err(failure),
         },
         Command::Completions { shell } => help::completions(shell),
-        Command::Manual => help::manual(),
+        Command::Manual { out: None } => help::manual(),
+        Command::Manual { out: Some(folder) } => help::manuals(&folder),
         Command::List(arguments) => list::list(&arguments),
         Command::Mpi(arguments) => match mpi::run(&arguments) {
             Ok(code) => return code,

@@ -110,13 +110,14 @@ Options:
 
 #[test]
 fn every_command_is_in_the_completions_and_in_the_manual() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = folder.path().join("man");
     let bash = run(&["completions", "bash"]).result();
+    assert!(bash.contains("PAGEMILL_COMPLETE"), "{bash}");
+    run(&["manual", "--out", pages.to_str().expect("UTF-8")]).result();
     let manual = run(&["manual"]).result();
     for command in ["run", "doctor", "report", "zero"] {
-        assert!(
-            bash.contains(&format!("pagemill__{command}")) || bash.contains(command),
-            "{command}"
-        );
+        assert!(pages.join(format!("pagemill-{command}.1")).is_file());
         let section = format!(".SH \"PAGEMILL {}\"", command.to_uppercase());
         assert!(manual.contains(&section), "{section}");
     }
@@ -125,6 +126,50 @@ fn every_command_is_in_the_completions_and_in_the_manual() {
         "{manual}"
     );
     assert_eq!(run(&["completions", "csh"]).code, Some(2));
+}
+
+/// What bash offers for the last of `words`.
+fn completed_by_bash(words: &[&str]) -> Vec<String> {
+    let command = env!("CARGO_BIN_EXE_pagemill");
+    let folder = std::path::Path::new(command).parent().expect("a folder");
+    let script = format!(
+        "export PATH='{}':$PATH; source <(pagemill completions bash); COMP_WORDS=({}); COMP_CWORD={}; COMP_TYPE=9; \
+         eval \"$(complete -p pagemill | sed 's/.*-F \\([^ ]*\\).*/\\1/') pagemill ''\"; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        folder.display(),
+        words.join(" "),
+        words.len() - 1
+    );
+    let output = std::process::Command::new("bash")
+        .args(["-c", &script])
+        .output();
+    let output = output.expect("there is a bash");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    text.lines().map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn bash_completes_commands_options_and_names() {
+    let offers = |words: &[&str], one: &str| {
+        let offered = completed_by_bash(words);
+        assert!(
+            offered.iter().any(|word| word == one),
+            "{words:?}: {offered:?}"
+        );
+    };
+    offers(&["pagemill", "rep"], "report");
+    offers(&["pagemill", "report", "ns"], "nsight");
+    offers(&["pagemill", "run", "uvm-on"], "uvm-on-demand");
+    offers(
+        &["pagemill", "cuda", "--machine", "a100-p"],
+        "a100-pcie4-x86",
+    );
+    offers(&["pagemill", "cuda", "--mach"], "--machine");
+    assert!(!completed_by_bash(&["pagemill", "man"]).contains(&"manual".to_owned()));
 }
 
 #[test]
