@@ -14,7 +14,7 @@ const TEST_LINES_MAX: usize = 30;
 pub const LONGER: &[Longer] = &[
     Longer("crates/lab/pagemill-cli/tests/cuda.rs", 779),
     Longer("crates/cuda/pagemill-cudart/src/runtime/graphs.rs", 639),
-    Longer("crates/net/pagemill-fabric/src/station/mod.rs", 642),
+    Longer("crates/net/pagemill-fabric/src/station/mod.rs", 634),
     Longer(
         "crates/net/pagemill-fabric/tests/programs/areas/messages.c",
         632,

@@ -17,10 +17,12 @@ use crate::events::RankEvents;
 use crate::ffi::PROVIDER_NAME;
 use crate::job::{
     COMPUTE_COUNTED, COMPUTE_FACTOR, COMPUTE_VARIABLE, PATIENCE_VARIABLE, RECORD_VARIABLE,
-    TABLES_VARIABLE, TIMELINE_VARIABLE, record_name, table_name, timeline_name,
+    SCHEDULE_VARIABLE, TABLES_VARIABLE, TIMELINE_VARIABLE, record_name, schedule_name, table_name,
+    timeline_name,
 };
 use crate::machine::{self, MachineTextError};
 use crate::preload::CLOCK_VARIABLE;
+use crate::station::merged;
 
 /// The library's file, as cargo builds it of this crate.
 pub const LIBRARY: &str = "libpagemill_fabric.so";
@@ -85,6 +87,8 @@ pub struct Behavior {
     pub records_events: bool,
     /// Whether the use of translation tables is recorded for maps.
     pub records_tables: bool,
+    /// Whether calls are recorded as a schedule.
+    pub records_schedule: bool,
     /// Real time that others wait for a process that makes no progress, if not the default.
     pub patience: Option<Duration>,
 }
@@ -188,6 +192,9 @@ impl Job {
         if behavior.records_tables {
             command.env(TABLES_VARIABLE, self.folder.path());
         }
+        if behavior.records_schedule {
+            command.env(SCHEDULE_VARIABLE, self.folder.path());
+        }
         if let Some(patience) = behavior.patience {
             command.env(PATIENCE_VARIABLE, patience.as_secs().to_string());
         }
@@ -203,17 +210,9 @@ impl Job {
     /// # Errors
     /// A process left no record: it did not end by `MPI_Finalize`.
     pub fn compute_record(&self) -> Result<String, String> {
-        let part = |station: &StationView| {
-            let path = self.folder.path().join(record_name(station.index));
-            std::fs::read_to_string(path).map_err(|error| {
-                format!(
-                    "rank {} (process {}) left no record of its computing ({error}): a rank writes it in MPI_Finalize",
-                    station.index, station.process
-                )
-            })
-        };
-        let parts: Result<Vec<String>, String> = self.stations().iter().map(part).collect();
-        Ok(Record::text(&parts?))
+        Ok(Record::text(
+            &self.texts("record of its computing", record_name)?,
+        ))
     }
 
     /// What happened at each rank, after a job that records it.
@@ -221,17 +220,32 @@ impl Job {
     /// # Errors
     /// A process left no events: it did not end by `MPI_Finalize`.
     pub fn timelines(&self) -> Result<Vec<(u32, RankEvents)>, String> {
-        let part = |station: &StationView| {
-            let path = self.folder.path().join(timeline_name(station.index));
-            let text = std::fs::read_to_string(path).map_err(|error| {
+        let texts = self.texts("events for a timeline", timeline_name)?;
+        let ranks = self.stations().into_iter().map(|station| station.index);
+        let parsed = |(rank, text): (u32, String)| Ok((rank, text.parse()?));
+        ranks.zip(texts).map(parsed).collect()
+    }
+
+    /// What all ranks called, as a GOAL schedule, after a job that records it.
+    ///
+    /// # Errors
+    /// A process left none, because it did not end by `MPI_Finalize` or did what no schedule has words for.
+    pub fn schedule(&self) -> Result<String, String> {
+        merged(&self.texts("schedule", schedule_name)?)
+    }
+
+    /// What each rank wrote in its file, which a message calls `what`.
+    fn texts(&self, what: &str, name: fn(u32) -> String) -> Result<Vec<String>, String> {
+        let text = |station: &StationView| {
+            let path = self.folder.path().join(name(station.index));
+            std::fs::read_to_string(path).map_err(|error| {
                 format!(
-                    "rank {} (process {}) left no events for a timeline ({error}): a rank writes them in MPI_Finalize",
+                    "rank {} (process {}) left no {what} ({error}): a rank writes it in MPI_Finalize",
                     station.index, station.process
                 )
-            })?;
-            Ok((station.index, text.parse()?))
+            })
         };
-        self.stations().iter().map(part).collect()
+        self.stations().iter().map(text).collect()
     }
 
     /// The map of each rank's translation table (crate `pagemill-map`) that wrote one in `MPI_Finalize`, after a job that records them.

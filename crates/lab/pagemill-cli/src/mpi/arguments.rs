@@ -80,6 +80,10 @@ pub struct MpiArguments {
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
 
+    /// Write messages, computing, and what waits for what as a GOAL schedule, which `pagemill run` replays over a network of switches
+    #[arg(long, value_name = "FILE")]
+    pub goal: Option<PathBuf>,
+
     /// Real seconds to wait for a process that makes no progress; then others go on without it, or, if it is stopped, the job ends [default: 20;
     /// 600 with --compute]
     #[arg(long = "patience", value_name = "SECONDS")]

@@ -27,7 +27,7 @@ use pagemill_sim::nic::{NicMachine, NodeSpec};
 use pagemill_types::Picos;
 
 use crate::failure::Failure;
-use crate::output::{RunFormat, print_results, write_results};
+use crate::output::{RunFormat, print_results, write_file, write_results};
 use crate::preload::find_library;
 use arguments::{Clock, MpiCommand};
 use supervise::{Stopped, wait_for_stopped};
@@ -110,6 +110,7 @@ fn scenario(arguments: &MpiArguments) -> Result<Scenario, Failure> {
     let records = [
         ("--compute-out", arguments.compute_out.is_some()),
         ("--timeline", arguments.timeline.is_some()),
+        ("--goal", arguments.goal.is_some()),
     ];
     if let (Some((option, _)), 2..) = (
         records.iter().find(|(_, is_set)| *is_set),
@@ -147,7 +148,7 @@ fn check_network(point: &Point) -> Result<(), Failure> {
         PointSpec::Mpi(spec) if spec.machine.spec.network.is_some() => {
             Err(Failure::Usage(format!(
                 "machine {} has a [network] of switches, which `pagemill mpi` does not simulate: remove the section (then `wire.hops` \
-                 switches lie between any two nodes), or replay the program with `pagemill run` (`workload.name = \"goal\"`)",
+                 switches lie between any two nodes), or run the program without it and --goal FILE, and replay FILE with `pagemill run` (`workload.name = \"goal\"`)",
                 spec.machine.name
             )))
         }
@@ -191,6 +192,10 @@ fn run_job(
     if let (Some(path), true) = (&arguments.timeline, status.success()) {
         timeline::keep(job, path)?;
     }
+    if let (Some(path), true) = (&arguments.goal, status.success()) {
+        let schedule = job.schedule().map_err(Failure::Run)?;
+        write_file(path, |out| out.write_all(schedule.as_bytes()))?;
+    }
     Ok(exit_code(status.code(), status.signal()))
 }
 
@@ -229,6 +234,7 @@ fn behavior(arguments: &MpiArguments) -> Result<Behavior, Failure> {
         records_compute: arguments.compute_out.is_some(),
         records_events: arguments.timeline.is_some(),
         records_tables: arguments.out.is_some(),
+        records_schedule: arguments.goal.is_some(),
         patience: patience.or_else(|| computes.then_some(COMPUTE_PATIENCE)),
     })
 }

@@ -9,10 +9,12 @@ mod payloads;
 mod remote_key;
 mod requests;
 mod rings;
+mod schedule;
 mod sharing;
 mod steps;
 mod trail;
 mod turns;
+mod wait;
 
 use std::collections::BTreeMap;
 
@@ -32,6 +34,7 @@ use frame::Frame;
 use payloads::Payloads;
 use requests::{Open, Requests};
 use rings::Rings;
+use schedule::Schedule;
 use trail::Trail;
 use turns::Locking;
 
@@ -39,6 +42,8 @@ pub use order::Settings;
 pub use pagemill_sim::nic::{SpecError, Status};
 pub use remote_key::{REGISTRATIONS_MAX, RemoteKey};
 pub use requests::{Done, Kind, Outcome, Ticket};
+pub use schedule::merged;
+pub use wait::Wait;
 
 /// Polls in a row without any event after which the program is taken to wait for one.
 const IDLE_POLLS: u32 = 16;
@@ -65,26 +70,6 @@ struct Ready {
     trail: Trail,
 }
 
-/// News of a station that a thread can wait for.
-#[derive(Clone, Copy)]
-pub struct Wait {
-    board: Board,
-    index: u32,
-    seen: Seen,
-}
-
-impl Wait {
-    /// Waits until there is news, or a moment.
-    pub fn wait(self) {
-        self.board.wait_for_news(self.index, self.seen);
-    }
-
-    /// Makes news, for other threads that wait.
-    pub fn notify(self) {
-        self.board.notify(self.index);
-    }
-}
-
 /// One process' end of the network.
 pub struct Station {
     board: Board,
@@ -97,6 +82,7 @@ pub struct Station {
     rings: Rings,
     counters: Counters,
     events: Option<Events>,
+    schedule: Option<Schedule>,
     requests: Requests,
     payloads: Payloads,
 
@@ -167,6 +153,7 @@ impl Station {
             rings: Rings::new(board, index, machine),
             counters: Counters::new(board, index),
             events: (settings.events_max > 0).then(|| Events::new(settings.events_max)),
+            schedule: settings.records_schedule.then(Schedule::default),
             requests: Requests::default(),
             payloads: Payloads::default(),
             clock_ps: 0,
@@ -212,6 +199,7 @@ impl Station {
             let step_ps = READING_PS.max(self.waited_ps / READINGS_BEFORE_HASTE);
             self.waited_ps += step_ps;
             self.pass_until(self.clock_ps + step_ps, Counter::ClockPs);
+            self.note(|schedule| schedule.computed(step_ps));
         } else {
             self.waited_ps = 0;
         }
@@ -226,6 +214,7 @@ impl Station {
             return;
         }
         self.pass_until(self.clock_ps.saturating_add(span_ps), Counter::ComputePs);
+        self.note(|schedule| schedule.computed(span_ps));
         // It does not only wait.
         self.stop_idling();
     }
@@ -261,6 +250,7 @@ impl Station {
             address,
         };
         self.count(Counter::Sends, Counter::SentBytes, bytes);
+        self.note(|schedule| schedule.posted(Some(dest), tag, bytes, ticket));
         self.ask(
             ticket,
             Kind::Send,
@@ -288,6 +278,7 @@ impl Station {
             bytes,
             address,
         };
+        self.note(|schedule| schedule.posted(None, tag, bytes, ticket));
         self.ask(
             ticket,
             Kind::Receive,
@@ -626,6 +617,7 @@ impl Station {
         if kind == Kind::Receive && outcome.status != Status::Canceled {
             self.count(Counter::Receives, Counter::ReceivedBytes, outcome.bytes);
         }
+        self.note(|schedule| schedule.saw(&ready.done));
         Some(ready.done)
     }
 
