@@ -125,7 +125,8 @@ enum Command {
         /// Keep the measured values in validation/.
         #[arg(long)]
         keep: bool,
-        /// Boot the kernel of this release of Debian, such as bookworm-backports, instead of this machine's.
+        /// Boot the kernel of this release of Debian, such as bookworm-backports, instead of this machine's; kasan: this Debian's
+        /// with KASAN and lockdep, built from source.
         #[arg(long, conflicts_with = "keep")]
         kernel: Option<String>,
         /// Boot this Debian's kernel for another processor: amd64 or arm64.

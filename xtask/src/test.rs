@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use pagemill_vm::ARCHITECTURES;
+use pagemill_vm::{ARCHITECTURES, CHECKS};
 
 use crate::cuda::Nvcc;
 use crate::process::{self, cargo, watch};
@@ -75,15 +75,18 @@ fn run_emulated(full: bool) -> Tally {
     if !full {
         return all;
     }
-    let newer = NEWER_KERNELS.map(|release| vm::Guest {
-        release: Some(release),
-        ..vm::Guest::default()
-    });
+    let newer = NEWER_KERNELS
+        .iter()
+        .chain(&CHECKS)
+        .map(|release| vm::Guest {
+            release: Some(*release),
+            ..vm::Guest::default()
+        });
     let others = ARCHITECTURES.iter().skip(1).map(|architecture| vm::Guest {
         architecture,
         ..vm::Guest::default()
     });
-    for guest in newer.into_iter().chain(others) {
+    for guest in newer.chain(others) {
         part(&mut all, "virtual machines, other kernels", |tally| {
             add_booted(vm::run_on_guest(&guest, &[]), tally);
         });

@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "color_space.h"
@@ -53,11 +54,23 @@ static long available_kib(void)
 	return kib;
 }
 
-/* Opens, maps, writes, checks, ends; again and again. */
+static uint64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000ull + now.tv_nsec / 1000;
+}
+
+/*
+ * Opens, maps, writes, checks, ends; again and again. It rests as long as it worked,
+ * or no moment would come in which no worker has the module, on a kernel that is slow.
+ */
 __attribute__((noreturn)) static void work(uint64_t seed)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (uint64_t state = seed;;) {
+		uint64_t began_us = now_us();
 		int fd = open(COLOR_DEVICE, O_RDWR | O_CLOEXEC);
 		unsigned char *at;
 
@@ -74,7 +87,7 @@ __attribute__((noreturn)) static void work(uint64_t seed)
 			if (!color_is_filled(at + i * COLOR_PAGE, state + i))
 				_exit(1);
 		munmap(at, PAGES * COLOR_PAGE);
-		usleep(guest_random(&state) % 3000);
+		usleep(guest_random(&state) % (3000 + 2 * (now_us() - began_us)));
 	}
 }
 

@@ -10,7 +10,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use pagemill_vm::{Architecture, Kernel, Outcome, Packages, Provided, Report, Suite, Workshop};
+use pagemill_vm::{
+    Architecture, CHECKS, Kernel, Outcome, Packages, Provided, Report, Suite, Workshop,
+};
 
 use crate::tally::Tally;
 use crate::{system, workspace};
@@ -34,6 +36,11 @@ impl Default for Guest<'_> {
 }
 
 impl Guest<'_> {
+    /// Whether its kernel checks itself.
+    fn is_checked(&self) -> bool {
+        self.release.is_some_and(|name| CHECKS.contains(&name))
+    }
+
     /// Whether it is what this machine would boot.
     fn is_own(&self) -> bool {
         self.release.is_none() && self.architecture == Architecture::own()
@@ -87,6 +94,7 @@ fn run_on(guest: &Guest, filters: &[String], keep: bool, tally: &mut Tally) -> R
     let suites: Vec<Suite> = Suite::load_all(&workshop.sources.join("suites"))?
         .into_iter()
         .filter(|suite| suite.is_meant(filters) && suite.is_for(guest.architecture))
+        .filter(|suite| !guest.is_checked() || suite.is_checkable())
         .map(|suite| product::under_own(suite.on(guest.release, guest.architecture)))
         .collect();
     let is_mrc = filters.is_empty() || filters.iter().any(|part| mrc::NAME.contains(part));

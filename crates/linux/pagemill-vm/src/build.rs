@@ -5,8 +5,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::debian::Kernel;
 use crate::files::{entries, make_folder};
+use crate::kernel::Kernel;
 use crate::suite::Suite;
 use crate::{Workshop, process};
 

@@ -7,52 +7,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::architecture::Architecture;
 use crate::archive::Archive;
+use crate::kernel::{BUSYBOX, Kernel, Provided};
 use crate::system::System;
-use crate::{Workshop, process};
-
-/// A kernel to boot and to build modules for.
-#[derive(Debug)]
-pub struct Kernel {
-    /// What `uname -r` says in the guest, such as `6.1.0-56-amd64`.
-    pub release: String,
-    /// Release and Debian's version of it.
-    pub version: String,
-    /// The compressed kernel.
-    pub image: PathBuf,
-    /// What modules are built against.
-    pub headers: PathBuf,
-    /// The processor that it is for.
-    pub architecture: &'static Architecture,
-    /// A shell and its tools for the guest, without shared libraries.
-    pub(crate) busybox: PathBuf,
-    /// Where they are built, if not on this machine: the headers are in it, and its compiler is the kernel's.
-    pub system: Option<System>,
-}
-
-impl Kernel {
-    /// What `make` has to know to build modules for another architecture than this machine's.
-    pub(crate) fn make_variables(&self) -> Vec<String> {
-        let Some(cross) = self.architecture.cross else {
-            return Vec::new();
-        };
-        vec![
-            format!("ARCH={}", self.architecture.kbuild),
-            format!("CROSS_COMPILE={cross}"),
-        ]
-    }
-}
-
-/// What this machine can offer.
-#[derive(Debug)]
-pub enum Provided {
-    /// Everything is there.
-    Kernel(Kernel),
-    /// It is not, and cannot be had; the reason.
-    Not(String),
-}
-
-/// Where Debian's statically linked busybox is.
-pub const BUSYBOX: &str = "/bin/busybox";
+use crate::{Workshop, checked, process};
 
 /// The packages whose dependency names today's kernel, and its headers.
 const NEWEST: &str = "linux-image-amd64";
@@ -72,8 +29,10 @@ pub fn provide(
             "there is no apt-get to fetch Debian's kernel with".to_owned(),
         ));
     }
+    let is_built_here = other.is_some_and(|name| checked::CHECKS.contains(&name));
     let provided = match (other, architecture.cross) {
         (None, None) => own_kernel(workshop),
+        (Some(check), None) if is_built_here => checked_kernel(check, workshop),
         (Some(other), None) => kernel_of(other, workshop),
         (None, Some(_)) => kernel_for(architecture, workshop),
         (Some(other), Some(_)) => bail!(
@@ -82,7 +41,8 @@ pub fn provide(
         ),
     };
     match provided {
-        Err(error) => Ok(Provided::Not(format!("no kernel: {error:#}"))),
+        // What is configured here is ours to mend.
+        Err(error) if !is_built_here => Ok(Provided::Not(format!("no kernel: {error:#}"))),
         provided => provided,
     }
 }
@@ -108,6 +68,23 @@ fn own_kernel(workshop: &Workshop) -> Result<Provided> {
         Archive::own().unpack(&package, &workshop.folder, &folder)?;
     }
     Ok(Provided::Kernel(kernel(release, &folder, headers, None)?))
+}
+
+/// This Debian's kernel with a check, built from the source of its series.
+fn checked_kernel(check: &str, workshop: &Workshop) -> Result<Provided> {
+    let Some(release) = newest_release(workshop)? else {
+        return Ok(Provided::Not(format!(
+            "the package index does not know {NEWEST}"
+        )));
+    };
+    let series: Vec<&str> = release.split('.').take(2).collect();
+    let source = format!("linux-source-{}", series.join("."));
+    let mut missing = missing_packages();
+    missing.extend(checked::missing(&source));
+    match install(workshop, &missing) {
+        Some(reason) => Ok(Provided::Not(reason)),
+        None => checked::provide(workshop, &source, check),
+    }
 }
 
 /// The kernel of another release of Debian. It and its headers are unpacked in the folder, not installed. Where they need a

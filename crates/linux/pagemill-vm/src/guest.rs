@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::build::Built;
 use crate::bundle::Files;
 use crate::cpio::Archive;
-use crate::debian::Kernel;
+use crate::kernel::Kernel;
 use crate::suite::Suite;
 
 /// The first program: mounts, sets up, runs the tests, reports, powers off.

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `suite.rs` | what one boot consists of: modules, programs, machine, tests |
 //! | `series.rs`, `architecture.rs` | the kernels and processors that the modules are written for |
-//! | `debian.rs`, `archive.rs` | kernel, headers, busybox, QEMU: found or fetched from Debian's package index |
+//! | `checked.rs` | kernels that check what they do, built from Debian's source |
+//! | `kernel.rs`, `debian.rs`, `archive.rs` | kernel, headers, busybox, QEMU: found or fetched from Debian's package index |
 //! | `system.rs` | a minimal Debian of another release, whose compiler builds modules for its kernel |
 //! | `build.rs`, `plugin.rs` | modules, guest programs, and what watches the emulator, compiled from `kmod/` |
 //! | `bundle.rs`, `guest.rs`, `cpio.rs` | files of this machine, and all that the guest finds |
@@ -15,11 +16,13 @@ mod architecture;
 mod archive;
 mod build;
 mod bundle;
+mod checked;
 mod claim;
 mod cpio;
 mod debian;
 mod files;
 mod guest;
+mod kernel;
 mod plugin;
 pub mod process;
 mod protocol;
@@ -35,9 +38,10 @@ use anyhow::{Context, Result};
 
 pub use architecture::{ARCHITECTURES, Architecture};
 pub use bundle::{Bundle, Files};
+pub use checked::CHECKS;
 pub use claim::Claim;
-pub use debian::{Kernel, Provided};
 pub use files::entries;
+pub use kernel::{Kernel, Provided};
 pub use plugin::{Plugin, Traced, trace};
 pub use protocol::{Outcome, Report};
 pub use qemu::version as emulator_version;
@@ -76,7 +80,7 @@ impl Workshop {
 
     /// The same of another release of Debian, such as `bookworm-backports`. Its packages are unpacked in the folder, or
     /// set up in it as a system of their own, and nothing of it is installed. So are those of another architecture, but
-    /// for the emulator and the compiler.
+    /// for the emulator and the compiler. One of [`CHECKS`] is this Debian's kernel with that check, built from source.
     ///
     /// # Errors
     /// Programs that should work do not.

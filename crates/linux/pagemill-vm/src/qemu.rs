@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::architecture::Architecture;
-use crate::debian::Kernel;
+use crate::kernel::Kernel;
 use crate::process;
 use crate::protocol::Report;
 use crate::suite::Suite;
@@ -52,7 +52,10 @@ pub fn boot(
     let mut report = Report::default();
     let in_time = listen(&lines_of(&mut child), deadline, &mut report, hear);
     report.emulator = end(child, in_time, suite.machine.timeout_s)?;
-    report.console = last_lines(&console);
+    let text = std::fs::read(&console).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    report.emulator = report.emulator.or_else(|| complaint(&text));
+    report.console = last_lines(&text);
     Ok(report)
 }
 
@@ -152,9 +155,20 @@ fn end(mut child: Child, in_time: bool, timeout_s: u64) -> Result<Option<String>
     })
 }
 
-fn last_lines(path: &Path) -> String {
-    let text = std::fs::read(path).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
+/// What the kernel found wrong and did not end for: lockdep reports and goes on.
+fn complaint(console: &str) -> Option<String> {
+    const SIGNS: [&str; 4] = [
+        "WARNING: ",
+        "BUG: ",
+        "INFO: possible ",
+        "INFO: trying to register",
+    ];
+    let is_one = |line: &&str| SIGNS.iter().any(|sign| line.contains(sign));
+    let line = console.lines().find(is_one)?;
+    Some(format!("the kernel said: {}", line.trim()))
+}
+
+fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let from = lines.len().saturating_sub(CONSOLE_LINES_SHOWN);
     lines[from..].join("\n")

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::architecture::{Architecture, architecture_names};
 use crate::bundle::Bundle;
+use crate::checked::CHECKS;
 use crate::claim::Claim;
 use crate::files::entries;
 use crate::plugin::Plugin;
@@ -203,7 +204,18 @@ impl Suite {
         for part in [release, other].into_iter().flatten() {
             self.name = format!("{}-{part}", self.name);
         }
+        if release.is_some_and(|name| CHECKS.contains(&name)) {
+            // Shadow memory, and several instructions for each access.
+            self.machine.memory_mib += self.machine.memory_mib / 2;
+            self.machine.timeout_s *= 4;
+            self.claim.clear();
+        }
         self
+    }
+
+    /// Whether it says something on a kernel that checks itself: it has modules, and does not count instructions.
+    pub fn is_checkable(&self) -> bool {
+        !self.modules.is_empty() && !self.machine.icount && self.plugin.is_none()
     }
 
     /// Whether it is for `architecture`.
