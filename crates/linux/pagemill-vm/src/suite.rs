@@ -43,6 +43,8 @@ pub struct Suite {
     /// The kernel series that the suite is for, if it is not for all that its modules are written for.
     #[serde(default)]
     pub kernels: Vec<String>,
+    /// Why it is not booted on kernels that check themselves, if it is not.
+    pub unchecked: Option<String>,
     /// The architectures that the suite is for, by Debian's names, if it is not for all.
     #[serde(default)]
     pub architectures: Vec<String>,
@@ -215,7 +217,8 @@ impl Suite {
 
     /// Whether it says something on a kernel that checks itself: it has modules, and does not count instructions.
     pub fn is_checkable(&self) -> bool {
-        !self.modules.is_empty() && !self.machine.icount && self.plugin.is_none()
+        let counts = self.machine.icount || self.plugin.is_some();
+        !self.modules.is_empty() && !counts && self.unchecked.is_none()
     }
 
     /// Whether it is for `architecture`.
