@@ -106,9 +106,12 @@ pub fn preloads_its_own(prefix: &Path) -> Result<()> {
 
 /// Sourced by a shell, the completions offer what there is.
 fn completes(root: &Path) -> Result<()> {
-    let script = "source \"$0\"; COMP_WORDS=(pagemill ru); COMP_CWORD=1; _pagemill pagemill ru pagemill; echo \"${COMPREPLY[@]}\"";
+    let script = "PATH=$1:$PATH; source \"$0\"; COMP_WORDS=(pagemill ru); COMP_CWORD=1; COMP_TYPE=9; \
+                  asked=$(complete -p pagemill | sed 's/.*-F \\([^ ]*\\).*/\\1/'); $asked pagemill ru pagemill; echo \"${COMPREPLY[@]}\"";
     let completions = root.join("usr/share/bash-completion/completions/pagemill");
-    let told = process::output(Command::new("bash").args(["-ec", script]).arg(completions))?;
+    let mut bash = Command::new("bash");
+    bash.args(["-ec", script]).arg(completions);
+    let told = process::output(bash.arg(root.join("usr/bin")))?;
     if told.trim() != "run" {
         bail!("bash completes `pagemill ru` to {:?}", told.trim());
     }
