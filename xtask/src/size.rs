@@ -31,7 +31,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-testkit", 1693),
     ("pagemill-trace", 1419),
     ("pagemill-types", 730),
-    ("pagemill-vm", 2395),
+    ("pagemill-vm", 2411),
     ("pagemill-workloads", 8096),
     ("pagemill-zero", 5200),
     ("pagemill-zero-cabi", 108),

@@ -155,7 +155,7 @@ fn end(mut child: Child, in_time: bool, timeout_s: u64) -> Result<Option<String>
     })
 }
 
-/// What the kernel found wrong and did not end for: lockdep reports and goes on.
+/// What the kernel found wrong and did not end for: lockdep reports and goes on. A lockup is that of a host with other work.
 fn complaint(console: &str) -> Option<String> {
     const SIGNS: [&str; 4] = [
         "WARNING: ",
@@ -163,8 +163,10 @@ fn complaint(console: &str) -> Option<String> {
         "INFO: possible ",
         "INFO: trying to register",
     ];
-    let is_one = |line: &&str| SIGNS.iter().any(|sign| line.contains(sign));
-    let line = console.lines().find(is_one)?;
+    let is_sign = |line: &&str| SIGNS.iter().any(|sign| line.contains(sign));
+    let line = console
+        .lines()
+        .find(|line| is_sign(line) && !line.contains("lockup"))?;
     Some(format!("the kernel said: {}", line.trim()))
 }
 
@@ -172,4 +174,18 @@ fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let from = lines.len().saturating_sub(CONSOLE_LINES_SHOWN);
     lines[from..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_of_lockdep_is_a_failure_and_a_late_timer_is_none() {
+        let of_lockdep = "quiet\n WARNING: possible circular locking dependency detected\n";
+        assert!(complaint(of_lockdep).is_some_and(|said| said.ends_with("dependency detected")));
+        let of_time =
+            "watchdog: BUG: soft lockup - CPU#0 stuck for 26s!\nwarning: not of the kernel\n";
+        assert_eq!(complaint(of_time), None);
+    }
 }
