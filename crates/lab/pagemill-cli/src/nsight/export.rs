@@ -18,7 +18,7 @@ const UNIFIED_BETWEEN_GPUS: i64 = 13;
 /// Memory kinds of managed memory: allocated, and of variables.
 const MANAGED: &str = "(4, 6)";
 
-/// What an export calls the numbers above and those of causes, where it says.
+/// What an export calls kinds of copies, memory and operations, where it says. Causes are not checked.
 const NUMBERS: &[(&str, i64, &str)] = &[
     ("ENUM_CUDA_MEMCPY_OPER", UNIFIED_TO_GPU, "UVM_HTOD"),
     ("ENUM_CUDA_MEMCPY_OPER", UNIFIED_TO_CPU, "UVM_DTOH"),

@@ -10,7 +10,7 @@ use pagemill_sim::nic::Status;
 
 use super::requests::{Done, Kind, Ticket};
 
-/// The most operations of a rank: what is kept until its end takes 40 bytes for each.
+/// The most operations of a rank: what is kept until its end takes up to 72 bytes for each.
 const MOST: usize = 10_000_000;
 
 /// An operation; its number is its place.
