@@ -1,11 +1,21 @@
-//! The sixteen barriers of a block. Arrival is counted in warps, as hardware does.
+//! The sixteen barriers of a block, and one for each of its warp groups. Arrival is counted in warps, as hardware does.
 
-use crate::code::{BarrierInst, BarrierReduction, Reduce};
+use crate::code::{BarrierInst, BarrierReduction, BarrierScope, GroupMeeting, Reduce};
 use crate::exec::line::{ConstantLines, Frame, LANES, Registers, lanes_of};
 use crate::exec::warp::{Warp, WarpState};
 use crate::trap::{Fault, TrapKind};
 
-const BARRIERS: usize = 16;
+/// Barriers with numbers that programs use.
+const NUMBERED: usize = 16;
+/// Warps of a group, which execute `wgmma` together.
+const GROUP_WARPS: u32 = 4;
+/// All barriers: those with numbers, then one for each group of a block's 32 warps.
+pub(crate) const BARRIERS: usize = NUMBERED + 32 / GROUP_WARPS as usize;
+
+/// The group of four warps that meets at barrier `id`, if it is one of a group.
+pub(crate) fn group_at(id: u32) -> Option<u32> {
+    id.checked_sub(NUMBERED as u32)
+}
 
 /// All barriers of one block.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +28,8 @@ struct Barrier {
     /// Warps that must arrive, as the first to arrive said; `None` for all that have not ended.
     wanted: Option<u32>,
     arrived: u32,
+    /// The instruction at which a warp group meets, as the first to arrive said.
+    meeting: Option<GroupMeeting>,
     /// Waiting warps, one bit each.
     waiting: u64,
     /// Lanes whose predicate held, and lanes that took part, for reductions.
@@ -59,10 +71,16 @@ impl Barriers {
             }));
         }
         let frame = Frame::new(&mut registers[at], constants);
-        let (id, wanted) = operands(&frame, inst, mask)?;
+        let (meeting, (id, wanted)) = match inst.scope {
+            BarrierScope::WarpGroup(meeting) => (Some(meeting), group_of(number, warps.len())?),
+            _ => (None, operands(&frame, inst, mask)?),
+        };
         let barrier = &mut self.barriers[id as usize];
         if barrier.arrived == 0 {
-            barrier.wanted = wanted;
+            (barrier.wanted, barrier.meeting) = (wanted, meeting);
+        } else if barrier.meeting != meeting {
+            let reason = "a warp of its group is at a product, another at a wait: all four execute the same wgmma";
+            return Err(Fault::of_warp(TrapKind::Misuse { reason }));
         } else if barrier.wanted != wanted {
             let reason = "other warps wait at it with another thread count";
             return Err(Fault::of_warp(TrapKind::BadBarrier {
@@ -158,6 +176,17 @@ fn operands(
         threads: threads.unwrap_or(0),
         reason,
     }))
+}
+
+/// The barrier of the group of warp `number` in a block of `warps`.
+fn group_of(number: u32, warps: usize) -> Result<(u32, Option<u32>), Box<Fault>> {
+    let group = number / GROUP_WARPS;
+    if ((group + 1) * GROUP_WARPS) as usize > warps {
+        let reason =
+            "wgmma needs a group of four warps: the block has fewer behind the last whole group";
+        return Err(Fault::of_warp(TrapKind::Misuse { reason }));
+    }
+    Ok((NUMBERED as u32 + group, Some(GROUP_WARPS)))
 }
 
 fn living(warps: &[Warp]) -> u32 {

@@ -416,7 +416,7 @@ impl Block {
         memory: &mut DeviceMemory,
     ) -> Result<(StepEnd, u64), Box<Trap>> {
         let inst = &launch.kernel.code.barriers[index as usize];
-        if inst.is_of_cluster {
+        if inst.is_of_cluster() {
             return self.meet_cluster(launch, number, inst.waits, mask, memory);
         }
         let (warps, registers) = (&mut self.warps, &mut self.registers);
@@ -429,7 +429,7 @@ impl Block {
                 released,
                 others,
             }) => {
-                if let Some(check) = &mut self.check {
+                if let Some(check) = self.check.as_mut().filter(|_| inst.orders()) {
                     check.arrive(number, id);
                     let own = u64::from(released && inst.waits) << number;
                     self.note_barrier(Some(id), others | own);

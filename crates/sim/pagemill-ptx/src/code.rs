@@ -321,8 +321,37 @@ pub(crate) struct BarrierInst {
     /// Whether to wait.
     pub waits: bool,
     pub reduction: Option<BarrierReduction>,
-    /// Whether it is the barrier of the cluster, at which arriving and waiting are apart.
-    pub is_of_cluster: bool,
+    pub scope: BarrierScope,
+}
+
+/// Who meets at a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BarrierScope {
+    Block,
+    /// Arriving and waiting are apart.
+    Cluster,
+    /// The four warps of a group.
+    WarpGroup(GroupMeeting),
+}
+
+/// At which instruction of `wgmma` the warps of a group meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GroupMeeting {
+    /// A product begins: no warp reads an operand before all have come. This orders no other accesses of theirs.
+    Product,
+    /// `wait_group`: all have read the operands.
+    Wait,
+}
+
+impl BarrierInst {
+    pub(crate) fn is_of_cluster(&self) -> bool {
+        self.scope == BarrierScope::Cluster
+    }
+
+    /// Whether accesses before it are ordered before those behind it.
+    pub(crate) fn orders(&self) -> bool {
+        self.scope != BarrierScope::WarpGroup(GroupMeeting::Product)
+    }
 }
 
 /// Where the bytes of copies count, or are waited for.

@@ -375,7 +375,7 @@ impl Launch {
     pub(crate) fn seat(&self, block: [u32; 3]) -> Option<Seat> {
         let blocks = self.cluster_blocks();
         let barriers = &self.kernel.code.barriers;
-        if blocks == 1 && !barriers.iter().any(|barrier| barrier.is_of_cluster) {
+        if blocks == 1 && !barriers.iter().any(|barrier| barrier.is_of_cluster()) {
             return None;
         }
         let (cluster, place) = self.cluster_coordinates(block);

@@ -1,5 +1,6 @@
 //! What a kernel did wrong, and where.
 
+use crate::barrier::group_at;
 use crate::memory::Nearest;
 use std::fmt;
 
@@ -251,7 +252,11 @@ impl fmt::Display for TrapKind {
             Self::Deadlock { barriers } => {
                 write!(f, "deadlock: every warp waits")?;
                 barriers.iter().try_for_each(|(id, arrived, expected)| {
-                    write!(f, "; barrier {id} has {arrived} of {expected} threads")
+                    match group_at(*id) {
+                        Some(group) => write!(f, "; wgmma of warp group {group}")?,
+                        None => write!(f, "; barrier {id}")?,
+                    }
+                    write!(f, " has {arrived} of {expected} threads")
                 })
             }
             Self::ClusterDeadlock { arrived, warps } => write!(

@@ -3,6 +3,7 @@
 use super::cells::{Cells, Rules, SEVERAL, Stamp, TIME_MAX};
 use super::order::Order;
 use super::shadow::Valid;
+use crate::barrier::BARRIERS;
 use crate::exec::line::LANES;
 
 /// Readers of several lanes of one warp: this bit, and beside it, as with [`SEVERAL`], another reader than the stamp's own.
@@ -219,7 +220,7 @@ impl BlockCheck {
         self.tick();
         let ids: Vec<u64> = match id {
             Some(id) => vec![BARRIER_PLACES | u64::from(id)],
-            None => (0..16).map(|id| BARRIER_PLACES | id).collect(),
+            None => (0..BARRIERS as u64).map(|id| BARRIER_PLACES | id).collect(),
         };
         for warp in (0..64).filter(|warp| released >> warp & 1 != 0) {
             for &place in &ids {

@@ -17,7 +17,7 @@ pub enum StepEnd {
     /// The warp has arrived at barrier `id` and waits. When `released` it was the last and goes on at once,
     /// with the warps in [`Step::released_warps`].
     Barrier {
-        /// Which of the 16 barriers.
+        /// Which barrier: 0 to 15, or one of a warp group behind them.
         id: u32,
         /// Whether the barrier is complete.
         released: bool,

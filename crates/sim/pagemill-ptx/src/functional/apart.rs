@@ -89,7 +89,7 @@ fn may_be_apart(code: &Code) -> bool {
         Op::Service => matches!(code.services[inst.aux as usize], Service::GrowStack { .. }),
         Op::Texture | Op::Arrival => false,
         _ => true,
-    }) && !code.barriers.iter().any(|barrier| barrier.is_of_cluster)
+    }) && !code.barriers.iter().any(|barrier| barrier.is_of_cluster())
 }
 
 type Ended = (StepTotals, Vec<Option<Stored>>);

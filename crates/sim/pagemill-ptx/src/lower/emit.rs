@@ -9,9 +9,9 @@ use super::liveness::Liveness;
 use super::saved;
 use crate::ast::Space;
 use crate::code::{
-    AccessKind, AddressOperand, ArrivalInst, Bank, BarrierInst, BarrierReduction, CacheHint,
-    CallInst, CallTarget, Code, HIGH_RESULT, MemoryInst, RuntimeCall, SINK, ScalarInst, Service,
-    StackSlots, Stream, Subroutine, TextureForm, TextureInst, VECTOR_MAX, WarpWideInst,
+    AccessKind, AddressOperand, ArrivalInst, Bank, BarrierInst, BarrierReduction, BarrierScope,
+    CacheHint, CallInst, CallTarget, Code, HIGH_RESULT, MemoryInst, RuntimeCall, SINK, ScalarInst,
+    Service, StackSlots, Stream, Subroutine, TextureForm, TextureInst, VECTOR_MAX, WarpWideInst,
 };
 use crate::exec::line::CONSTANT_BIT;
 use crate::exec::op::{Inst, Op};
@@ -401,18 +401,18 @@ impl Tables<'_> {
                         threads,
                         waits: *waits,
                         reduction,
-                        is_of_cluster: false,
+                        scope: BarrierScope::Block,
                     },
                 )
             }
-            Aux::ClusterBarrier { waits } => push(
+            Aux::ScopedBarrier { scope, waits } => push(
                 &mut code.barriers,
                 BarrierInst {
                     id: self.operand(micro.srcs[0]),
                     threads: None,
                     waits: *waits,
                     reduction: None,
-                    is_of_cluster: true,
+                    scope: *scope,
                 },
             ),
             Aux::WarpWide {

@@ -2,9 +2,9 @@
 
 use crate::ast::Space;
 use crate::code::{
-    AccessKind, AddressOperand, Atomic, CacheHint, ClockPart, Constant, Element, MatrixInst,
-    MatrixLoad, MatrixProduct, MatrixTile, Preset, ProductForm, Reduce, ScalarFn, TextureForm,
-    TileShape, WarpWide,
+    AccessKind, AddressOperand, Atomic, BarrierScope, CacheHint, ClockPart, Constant, Element,
+    MatrixInst, MatrixLoad, MatrixProduct, MatrixTile, Preset, ProductForm, Reduce, ScalarFn,
+    TextureForm, TileShape, WarpWide,
 };
 use crate::device_runtime::calls::RuntimeFn;
 use crate::device_runtime::state::Launchable;
@@ -79,8 +79,9 @@ pub(super) enum Aux {
         waits: bool,
         reduction: Option<(Reduce, bool)>,
     },
-    /// `barrier.cluster`. Source: any number.
-    ClusterBarrier {
+    /// Of a cluster or a warp group. Source: any number.
+    ScopedBarrier {
+        scope: BarrierScope,
         waits: bool,
     },
     /// Destinations: value, predicate. Sources: a, b, c, members if `members`.

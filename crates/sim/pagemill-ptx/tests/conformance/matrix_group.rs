@@ -248,3 +248,82 @@ fn base_offsets_are_refused() {
     let trap = device.trap("f16_f16_n8", 1, 128, &arguments);
     assert!(trap.to_string().contains("base offset"), "{trap}");
 }
+
+const TILE_WORDS: usize = 576;
+
+/// Tiles of small whole numbers as halves, and what their lines are: 64 rows of A, then 8 columns of B, of 16 terms.
+fn random_tiles(random: &mut Random) -> (Vec<u32>, Vec<[i64; 16]>) {
+    let lines: Vec<[i64; 16]> = (0..72)
+        .map(|_| std::array::from_fn(|_| random.below(9) as i64 - 4))
+        .collect();
+    let mut bytes = vec![0u8; 4 * TILE_WORDS];
+    for (line, terms) in lines.iter().enumerate() {
+        for (k, term) in terms.iter().enumerate() {
+            let at = line / 8 * 256 + k / 8 * 128 + line % 8 * 16 + k % 8 * 2;
+            let half = half::f16::from_f32(*term as f32).to_le_bytes();
+            bytes[at..at + 2].copy_from_slice(&half);
+        }
+    }
+    let words = bytes.chunks(4).map(|word| word.try_into().expect("four"));
+    (words.map(u32::from_le_bytes).collect(), lines)
+}
+
+/// Operands are read for the whole group before any of its warps is past the wait: one warp may replace them there.
+#[test]
+fn operands_may_be_replaced_behind_the_wait_of_any_warp() {
+    let mut random = Random(52);
+    for _ in 0..40 {
+        let (blocks, groups) = (1 + random.below(2), 1 + random.below(4));
+        let rounds = 1 + random.below(6) as usize;
+        let (mut tiles, mut sums) = (Vec::new(), Vec::new());
+        for _ in 0..blocks * groups {
+            let mut sum = vec![[0i64; 8]; ROWS];
+            for _ in 0..rounds {
+                let (words, lines) = random_tiles(&mut random);
+                tiles.extend(words);
+                for (row, sums) in sum.iter_mut().enumerate() {
+                    for (column, sum) in sums.iter_mut().enumerate() {
+                        let terms = lines[row].iter().zip(&lines[64 + column]);
+                        *sum += terms.map(|(a, b)| a * b).sum::<i64>();
+                    }
+                }
+            }
+            sums.push(sum);
+        }
+        let refills: Vec<u32> = (0..rounds).map(|_| random.below(4) as u32).collect();
+        let mut device = Device::load("matrix_group_sm90a");
+        let threads = 128 * (blocks * groups) as usize;
+        let (at, by) = (device.upload(&tiles), device.upload(&refills));
+        let out = device.zeros::<f32>(4 * threads);
+        let arguments = [at.into(), by.into(), (rounds as u32).into(), out.into()];
+        device.launch("refilled", blocks as u32, 128 * groups as u32, &arguments);
+        for (at, found) in device
+            .download::<f32>(out, 4 * threads)
+            .into_iter()
+            .enumerate()
+        {
+            let (thread, number) = (at / 4, at % 4);
+            let (row, column) = place_in_d("f32", thread % 128, number, 0);
+            let expected = sums[thread / 128][row][column] as f32;
+            assert_eq!(
+                found, expected,
+                "thread {thread}, sum {number}, refilled by {refills:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_product_without_a_warp_of_its_group_is_refused() {
+    for absent in 0..4u32 {
+        let mut device = Device::load("matrix_group_sm90a");
+        let out = device.zeros::<f32>(128);
+        let trap = device.trap("without_a_warp", 1, 128, &[absent.into(), out.into()]);
+        let expected = "wgmma of warp group 0 has 96 of 128 threads";
+        assert!(trap.to_string().contains(expected), "{trap}");
+    }
+    let mut device = Device::load("matrix_group_sm90a");
+    let out = device.zeros::<f32>(128);
+    let trap = device.trap("without_a_warp", 1, 64, &[9u32.into(), out.into()]);
+    assert!(trap.to_string().contains("a group of four warps"), "{trap}");
+}

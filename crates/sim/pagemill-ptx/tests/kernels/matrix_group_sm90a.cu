@@ -64,3 +64,42 @@ SHARED(b1_n8, u32, "+r", 4, 4, 5, 6, "m64n8k256.s32.b1.b1.and.popc", "")
 
 REGISTERS(f16_f32_n32_from_registers, float, "+f", 16, 16, 17, 18, 19, 20, 21, "m64n32k16.f32.f16.f16", ", 1, 1, 1")
 REGISTERS(s8_s8_n16_from_registers, u32, "+r", 8, 8, 9, 10, 11, 12, 13, "m64n16k32.s32.s8.s8", "")
+
+// Several groups each sum products of `rounds` pairs of tiles, A of 64 by 16 and B of 8 by 16 halves in rows of 8. One warp of the
+// group, `refills[round]` of it, waits for the product and then replaces both tiles alone.
+extern "C" __global__ void refilled(const u32 *tiles, const u32 *refills, u32 rounds, float *out) {
+    __shared__ __align__(1024) u32 operands[4][576];
+    u32 group = threadIdx.x / 128, warp = threadIdx.x / 32 % 4;
+    u64 at = (u32)__cvta_generic_to_shared(operands[group]) >> 4 | 8ull << 16 | 16ull << 32;
+    const u32 *own = tiles + (blockIdx.x * (blockDim.x / 128) + group) * rounds * 576;
+    float d[4] = {0, 0, 0, 0};
+    for (u32 round = 0; round <= rounds; ++round) {
+        if (round < rounds && warp == (refills[round] & 3))
+            for (u32 i = threadIdx.x % 32; i < 576; i += 32) operands[group][i] = own[round * 576 + i];
+        asm volatile("fence.proxy.async;" ::: "memory");
+        asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
+        if (round == rounds) break;
+        FENCE asm volatile("{ .reg .pred adds; setp.eq.b32 adds, 0, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
+                           "{%0, %1, %2, %3}, %4, %5, adds, 1, 1, 0, 0; }"
+                           : D4("+f", 0)
+                           : "l"(at), "l"(at + 128));
+        WAIT
+    }
+    for (u32 i = 0; i < 4; ++i) out[4 * (blockIdx.x * blockDim.x + threadIdx.x) + i] = d[i];
+}
+
+// One warp of a group leaves out its part of a product.
+extern "C" __global__ void without_a_warp(u32 absent, float *out) {
+    __shared__ __align__(1024) u32 operands[576];
+    u64 at = (u32)__cvta_generic_to_shared(operands) >> 4 | 8ull << 16 | 16ull << 32;
+    operands[threadIdx.x] = 0;
+    float d[4] = {0, 0, 0, 0};
+    if (threadIdx.x / 32 != absent) {
+        FENCE asm volatile("{ .reg .pred adds; setp.eq.b32 adds, 0, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
+                           "{%0, %1, %2, %3}, %4, %5, adds, 1, 1, 0, 0; }"
+                           : D4("+f", 0)
+                           : "l"(at), "l"(at + 128));
+        WAIT
+    }
+    out[threadIdx.x] = d[0];
+}

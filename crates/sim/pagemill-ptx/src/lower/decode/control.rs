@@ -5,7 +5,7 @@ use super::super::ir::{Aux, Class, ServiceAux, Value};
 use super::context::Decoder;
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Type};
-use crate::code::{Reduce, WarpWide};
+use crate::code::{BarrierScope, Reduce, WarpWide};
 use crate::exec::op::Op;
 
 /// Hints and orderings without effect here: memory operations take effect one after the other.
@@ -128,7 +128,13 @@ fn cluster_barrier(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
         .is_some()
     {}
     let zero = decoder.bits(Class::Narrow, 0)?;
-    decoder.push(Op::Barrier, &[], &[zero], Aux::ClusterBarrier { waits });
+    let scope = BarrierScope::Cluster;
+    decoder.push(
+        Op::Barrier,
+        &[],
+        &[zero],
+        Aux::ScopedBarrier { scope, waits },
+    );
     Ok(())
 }
 

@@ -10,7 +10,9 @@ use super::memory::{Place, memory_aux, place, space_of};
 use super::modifiers::Modifiers;
 use super::warp::shuffle;
 use crate::ast::{Operand, Space, Type};
-use crate::code::{AccessKind, CacheHint, Element, Preset, ProductForm, TileShape};
+use crate::code::{
+    AccessKind, BarrierScope, CacheHint, Element, GroupMeeting, Preset, ProductForm, TileShape,
+};
 use crate::exec::op::Op;
 
 pub(super) fn mma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
@@ -48,17 +50,31 @@ pub(super) fn mma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     Ok(())
 }
 
-/// `wgmma`: the four warps of a group each multiply 16 rows, in pieces of 8 columns, at once. So what is fenced, committed and
-/// waited for is there already.
+/// `wgmma`: the four warps of a group meet, then each multiplies 16 rows, in pieces of 8 columns, at once. What is fenced and
+/// committed is there already. They meet again where the product is waited for: behind it, operands have been read for all four,
+/// and any of them may write there.
 pub(super) fn wgmma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     match modifiers.take_one(&["mma_async", "fence", "commit_group", "wait_group"]) {
         Some("mma_async") => group_product(decoder, modifiers),
-        Some(_) if modifiers.take("sync") && modifiers.take("aligned") => {
+        Some(kind) if modifiers.take("sync") && modifiers.take("aligned") => {
             decoder.optional(0);
-            Ok(())
+            match kind {
+                "wait_group" => meet_group(decoder, GroupMeeting::Wait),
+                _ => Ok(()),
+            }
         }
         _ => Err(decoder.bad_form()),
     }
+}
+
+fn meet_group(decoder: &mut Decoder<'_>, meeting: GroupMeeting) -> Result<(), Fail> {
+    let zero = decoder.bits(Class::Narrow, 0)?;
+    let aux = Aux::ScopedBarrier {
+        scope: BarrierScope::WarpGroup(meeting),
+        waits: true,
+    };
+    decoder.push(Op::Barrier, &[], &[zero], aux);
+    Ok(())
 }
 
 fn group_product(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
@@ -67,6 +83,7 @@ fn group_product(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Re
     }
     let (form, columns) = group_form(modifiers).ok_or_else(|| decoder.bad_form())?;
     let choices = group_choices(decoder, &form)?;
+    meet_group(decoder, GroupMeeting::Product)?;
     let mut a = match parts(decoder.operand(1)?) {
         [descriptor] => {
             let descriptor = decoder.value(descriptor, Type::B64)?;
