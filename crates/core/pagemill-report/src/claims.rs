@@ -111,11 +111,16 @@ pub enum Expectation {
     Lowest(Vec<Value>),
 }
 
-/// What the rows of `set` say about `spec`. Where a needed row is missing, the claim is not judged and the note says why.
-pub fn evaluate(spec: &ClaimSpec, set: &ResultSet) -> Claim {
+/// What the rows of `set` say about `spec`.
+///
+/// `planned` has, for each row of the scenario as it is written, the values of its swept columns. A claim speaks of those that its
+/// selections match. Where one of them is missing, the claim is not judged and the note names it: of several machines, the one that
+/// ran alone is always the first.
+pub fn evaluate(spec: &ClaimSpec, set: &ResultSet, planned: &[Selection]) -> Claim {
     let kind = kind_of(&spec.measure, set);
-    let (measured, holds, gap) =
-        verdict(spec, &set.rows, kind).unwrap_or_else(|gap| (None, None, gap));
+    let judged =
+        all_there(&spec.measure, &set.rows, planned).and_then(|()| verdict(spec, &set.rows, kind));
+    let (measured, holds, gap) = judged.unwrap_or_else(|gap| (None, None, gap));
     let note = [spec.note.as_str(), gap.as_str()]
         .iter()
         .filter(|part| !part.is_empty())
@@ -130,6 +135,48 @@ pub fn evaluate(spec: &ClaimSpec, set: &ResultSet) -> Claim {
         holds,
         note: note.join("; "),
     }
+}
+
+/// Whether the rows have all that `planned` has of what `measure` is about; an error names the first that is missing.
+fn all_there(measure: &Measure, rows: &[Row], planned: &[Selection]) -> Result<(), String> {
+    let sides = [
+        Some(&measure.of),
+        measure.to.as_ref(),
+        measure.normalize_to.as_ref(),
+    ];
+    let of = |plan: &Selection, column: &str| {
+        let pair = plan.iter().find(|(name, _)| name == column);
+        pair.map(|(_, value)| value.clone())
+    };
+    let fits = |plan: &Selection, side: &Selection| {
+        side.iter()
+            .all(|(name, value)| of(plan, name).is_none_or(|planned| planned == *value))
+    };
+    let counts = |plan: &Selection| {
+        measure.members.is_empty()
+            || of(plan, &measure.across).is_none_or(|key| measure.members.contains(&key))
+    };
+    let needed = planned
+        .iter()
+        .filter(|plan| counts(plan) && sides.iter().flatten().any(|side| fits(plan, side)));
+    let missing: Vec<&Selection> = needed
+        .filter(|plan| !rows.iter().any(|row| matches(row, plan)))
+        .collect();
+    let Some(first) = missing.first() else {
+        return Ok(());
+    };
+    let named: Vec<String> = first
+        .iter()
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    let others = match missing.len() {
+        1 => String::new(),
+        count => format!(" and {} more that the claim speaks of", count - 1),
+    };
+    Err(format!(
+        "not judged: this run has no row for {}{others}",
+        named.join(", ")
+    ))
 }
 
 fn kind_of(measure: &Measure, set: &ResultSet) -> ColumnKind {

@@ -83,7 +83,7 @@ pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> Resul
     set.summary.claims = scenario
         .claims
         .iter()
-        .map(|spec| evaluate(spec, &set))
+        .map(|spec| evaluate(spec, &set, &scenario.planned))
         .collect();
     set
 }

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pagemill_report::{ClaimSpec, Plot};
+use pagemill_report::{ClaimSpec, Plot, Selection};
 
 use crate::digest::Identity;
 use crate::document::{Kind, Node, Origin, Reader, SourceText, Table, parse_document};
@@ -34,6 +34,9 @@ pub struct Scenario {
     pub points: Vec<Point>,
     /// Published statements to check on the rows.
     pub claims: Vec<ClaimSpec>,
+    /// For each point of the scenario as it is written, without overrides, the columns that are swept there and their values:
+    /// the rows that claims speak of.
+    pub planned: Vec<Selection>,
     /// What a search for settings may change; `None` where the scenario does not say.
     pub fit: Option<FitSpec>,
     /// How to draw the rows; empty leaves it to the reader of the rows.
@@ -117,6 +120,12 @@ pub fn load_given(
         .collect::<Vec<_>>();
     let columns = Columns::of(&points);
     let claims = statements.claims(&reader, &columns);
+    let planned = match sets.is_empty() || claims.is_empty() {
+        true => columns.planned(&points),
+        // A scenario that is incomplete without its overrides speaks of what it has with them.
+        false => load_given(source, &[], &machines.sources())
+            .map_or_else(|_| columns.planned(&points), |written| written.planned),
+    };
     let plots = statements.plots(&reader, &columns);
     let fit = fit.read(&reader);
     reader.finish()?;
@@ -129,6 +138,7 @@ pub fn load_given(
         seed,
         points,
         claims,
+        planned,
         fit,
         plots,
         source: Arc::clone(source),

@@ -51,6 +51,16 @@ pub(crate) struct Columns<'a> {
     short_names: &'static [(&'static str, &'static str)],
 }
 
+fn value_in_row(value: ParameterValue) -> Value {
+    match value {
+        ParameterValue::Unsigned(number) => number.into(),
+        ParameterValue::Signed(number) => number.into(),
+        ParameterValue::Float(number) => number.into(),
+        ParameterValue::Boolean(flag) => flag.into(),
+        ParameterValue::Text(text) => text.into(),
+    }
+}
+
 impl<'a> Columns<'a> {
     /// The columns of the rows of `points`.
     pub fn of(points: &'a [Point]) -> Self {
@@ -67,6 +77,25 @@ impl<'a> Columns<'a> {
             parameters,
             short_names,
         }
+    }
+
+    /// The swept columns of each point, with their values.
+    pub fn planned(&self, points: &[Point]) -> Vec<Selection> {
+        let pair = |parameter: &Parameter| {
+            let value = match &parameter.value {
+                // Rows have a machine's name, also where a scenario has its file's.
+                ParameterValue::Text(text) if parameter.path == "machine" => {
+                    let name = text.rsplit('/').next().unwrap_or_default();
+                    name.strip_suffix(".toml").unwrap_or(name).into()
+                }
+                value => value_in_row(value.clone()),
+            };
+            (self.name(&parameter.path), value)
+        };
+        let points = points.iter();
+        points
+            .map(|point| point.parameters.iter().map(pair).collect())
+            .collect()
     }
 
     /// The column of a swept key; any other name stays as it is.
@@ -92,13 +121,7 @@ impl<'a> Columns<'a> {
             .parameters
             .iter()
             .any(|parameter| parameter.path == key && parameter.column != key);
-        match value_of(node, has_unit) {
-            ParameterValue::Unsigned(number) => number.into(),
-            ParameterValue::Signed(number) => number.into(),
-            ParameterValue::Float(number) => number.into(),
-            ParameterValue::Boolean(flag) => flag.into(),
-            ParameterValue::Text(text) => text.into(),
-        }
+        value_in_row(value_of(node, has_unit))
     }
 
     fn selection(&self, node: &Node) -> Result<Selection, Wrong> {

@@ -49,14 +49,14 @@ fn at_least(bound: f64) -> Expectation {
 
 #[test]
 fn means_are_of_ratios() {
-    let claim = evaluate(&spec(at_least(2.5)), &set());
+    let claim = evaluate(&spec(at_least(2.5)), &set(), &[]);
     assert_eq!(
         (claim.measured, claim.holds, claim.kind),
         (Some(Value::Float(2.5)), Some(true), ColumnKind::Ratio)
     );
     let mut geometric = spec(at_least(2.1));
     geometric.measure.reduce = Reduce::Geometric;
-    let claim = evaluate(&geometric, &set());
+    let claim = evaluate(&geometric, &set(), &[]);
     assert_eq!(
         (claim.measured, claim.holds),
         (Some(Value::Float(2.0)), Some(false))
@@ -77,10 +77,10 @@ fn means_of_normalized_sides_are_divided() {
         .measure
         .to
         .replace(vec![("mode".to_owned(), "part".into())]);
-    assert_eq!(evaluate(&spec, &set).measured, Some(Value::Float(4.5)));
+    assert_eq!(evaluate(&spec, &set, &[]).measured, Some(Value::Float(4.5)));
     spec.measure.normalize_to = copy;
     assert_eq!(
-        evaluate(&spec, &set).measured,
+        evaluate(&spec, &set, &[]).measured,
         Some(Value::Float(2.5 / 0.75))
     );
 }
@@ -89,14 +89,17 @@ fn means_of_normalized_sides_are_divided() {
 fn extremes_and_ranks() {
     let mut extreme = spec(at_least(0.0));
     extreme.measure.reduce = Reduce::Minimum;
-    assert_eq!(evaluate(&extreme, &set()).measured, Some(Value::Float(1.0)));
-    let highest = evaluate(&spec(Expectation::Highest(vec!["bfs".into()])), &set());
+    assert_eq!(
+        evaluate(&extreme, &set(), &[]).measured,
+        Some(Value::Float(1.0))
+    );
+    let highest = evaluate(&spec(Expectation::Highest(vec!["bfs".into()])), &set(), &[]);
     assert_eq!(
         (highest.measured, highest.holds),
         (Some("bfs (4.00×)".into()), Some(true))
     );
     assert_eq!(
-        evaluate(&spec(Expectation::Lowest(vec!["bfs".into()])), &set()).holds,
+        evaluate(&spec(Expectation::Lowest(vec!["bfs".into()])), &set(), &[]).holds,
         Some(false)
     );
 }
@@ -111,7 +114,7 @@ fn one_metric_per_another() {
         reduce: Reduce::Maximum,
         ..share.measure
     };
-    let claim = evaluate(&share, &set());
+    let claim = evaluate(&share, &set(), &[]);
     assert_eq!(
         (claim.measured, claim.kind),
         (Some(Value::Float(0.04)), ColumnKind::Rate)
@@ -122,7 +125,7 @@ fn one_metric_per_another() {
 fn what_the_run_lacks_is_said_and_not_judged() {
     let mut lacking = spec(at_least(1.0));
     lacking.measure.members = vec!["bfs".into(), "mum".into()];
-    let claim = evaluate(&lacking, &set());
+    let claim = evaluate(&lacking, &set(), &[]);
     assert_eq!((claim.measured, claim.holds), (None, None));
     assert_eq!(
         claim.note,
@@ -130,11 +133,92 @@ fn what_the_run_lacks_is_said_and_not_judged() {
     );
     let mut nothing = spec(at_least(1.0));
     nothing.measure.of = vec![("mode".to_owned(), "ideal".into())];
-    assert_eq!(evaluate(&nothing, &set()).holds, None);
+    assert_eq!(evaluate(&nothing, &set(), &[]).holds, None);
     let mut half = spec(at_least(1.0));
     half.measure.to = Some(vec![("mode".to_owned(), "ideal".into())]);
     assert_eq!(
-        evaluate(&half, &set()).note,
+        evaluate(&half, &set(), &[]).note,
         "not judged: no time_ns for workload = bfs"
     );
+}
+
+/// What `set()` was made of.
+fn planned() -> Vec<Selection> {
+    let set = set();
+    set.rows.into_iter().map(|row| row.parameters).collect()
+}
+
+#[test]
+fn a_claim_needs_all_rows_that_it_speaks_of() {
+    let mut one_mode = set();
+    one_mode
+        .rows
+        .retain(|row| row.get("workload") != Some(&"lib".into()));
+    let claim = evaluate(&spec(at_least(1.0)), &one_mode, &planned());
+    assert_eq!((claim.holds, claim.measured), (None, None));
+    assert!(
+        claim
+            .note
+            .contains("no row for workload = lib, mode = copy and 1 more"),
+        "{}",
+        claim.note
+    );
+    let mut of_bfs = spec(at_least(1.0));
+    of_bfs.measure.members = vec!["bfs".into()];
+    assert_eq!(evaluate(&of_bfs, &one_mode, &planned()).holds, Some(true));
+}
+
+/// Whatever rows are left out: a claim is judged as on all of them, or not at all.
+#[test]
+fn no_claim_is_judged_on_a_part_of_its_rows() {
+    let full = set();
+    let mut measures = vec![spec(at_least(1.0)).measure];
+    measures.push(Measure {
+        to: None,
+        normalize_to: None,
+        ..measures[0].clone()
+    });
+    measures.push(Measure {
+        members: vec!["bfs".into()],
+        ..measures[0].clone()
+    });
+    measures.push(Measure {
+        of: Vec::new(),
+        to: None,
+        per: Some("touched_bytes".to_owned()),
+        reduce: Reduce::Maximum,
+        ..measures[0].clone()
+    });
+    measures.push(Measure {
+        normalize_to: Some(vec![("mode".to_owned(), "copy".into())]),
+        ..measures[0].clone()
+    });
+    let expectations = [
+        at_least(1.0),
+        Expectation::Highest(vec!["bfs".into()]),
+        Expectation::Lowest(vec!["bfs".into()]),
+    ];
+    for measure in &measures {
+        for expect in &expectations {
+            let spec = ClaimSpec {
+                measure: measure.clone(),
+                ..spec(expect.clone())
+            };
+            let whole = evaluate(&spec, &full, &planned());
+            assert!(whole.holds.is_some(), "{}", whole.note);
+            for kept in 0..1u32 << full.rows.len() {
+                let mut part = full.clone();
+                let rows = full.rows.iter().enumerate();
+                part.rows = rows
+                    .filter(|(index, _)| kept >> index & 1 != 0)
+                    .map(|(_, row)| row.clone())
+                    .collect();
+                let judged = evaluate(&spec, &part, &planned());
+                assert!(
+                    judged.holds.is_none() || judged == whole,
+                    "rows {kept:04b}: {judged:?}, of all {whole:?}"
+                );
+            }
+        }
+    }
 }
