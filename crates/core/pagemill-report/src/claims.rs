@@ -118,8 +118,10 @@ pub enum Expectation {
 /// ran alone is always the first.
 pub fn evaluate(spec: &ClaimSpec, set: &ResultSet, planned: &[Selection]) -> Claim {
     let kind = kind_of(&spec.measure, set);
-    let judged =
-        all_there(&spec.measure, &set.rows, planned).and_then(|()| verdict(spec, &set.rows, kind));
+    let judged = verdict(spec, &set.rows, kind).and_then(|verdict| {
+        all_there(&spec.measure, &set.rows, planned)?;
+        Ok(verdict)
+    });
     let (measured, holds, gap) = judged.unwrap_or_else(|gap| (None, None, gap));
     let note = [spec.note.as_str(), gap.as_str()]
         .iter()
