@@ -87,8 +87,17 @@ pub fn write_file(
     Ok(())
 }
 
-/// Replaces the directory `out` by the files of `set`.
-pub fn write_results(out: &Path, set: &ResultSet) -> Result<(), Failure> {
-    let written = pagemill_run::write_results(out, set);
-    written.map_err(|error| Failure::Run(error.to_string()))
+/// Prints `set` by `print`, then replaces the directory `out` by its files. If one of the two fails, the other is done all the same:
+/// what took hours to compute is not lost for want of a folder or a reader.
+pub fn hand_over(
+    out: Option<&Path>,
+    set: &ResultSet,
+    print: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let printed = print();
+    if let Some(out) = out {
+        let written = pagemill_run::write_results(out, set);
+        written.map_err(|error| Failure::Run(error.to_string()))?;
+    }
+    printed
 }

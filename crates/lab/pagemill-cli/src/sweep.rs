@@ -54,11 +54,12 @@ pub fn sweep(arguments: &RunArguments, folder: &Path) -> Result<(), Failure> {
 
     let rows = store.rows(&scenario.points)?;
     let set = result_set(scenario, rows.into_iter());
-    store.write_results(&set)?;
-    match arguments.format {
+    let shown = match arguments.format {
         RunFormat::Table => print_results(&terminal_view(&set, scenario), arguments.format),
         RunFormat::Json | RunFormat::Csv => print_results(&set, arguments.format),
-    }
+    };
+    store.write_results(&set)?;
+    shown
 }
 
 /// Runs `points` on `cores`, and keeps each when it has ended.

@@ -86,14 +86,15 @@ pub struct OutputDir {
 
 impl OutputDir {
     /// Checks that `target` may become a results directory: it does not exist, or is empty, or
-    /// holds results of pagemill and nothing else. Removes what killed processes left beside it.
+    /// holds results of pagemill and nothing else, and files can be made there. Removes what killed processes left beside it.
     ///
     /// # Errors
-    /// [`OutputDirError::NotOurs`] says what is in the way.
+    /// [`OutputDirError::NotOurs`] says what is in the way; otherwise a folder cannot be made or written to.
     pub fn check(target: &Path) -> Result<(), OutputDirError> {
         let target = resolve(target)?;
         sibling::remove_abandoned(&target);
-        check_resolved(&target)
+        check_resolved(&target)?;
+        check_writable(&target)
     }
 
     /// Checks `target` and makes a place to collect its files.
@@ -315,6 +316,17 @@ fn sync_dir(path: &Path) -> io::Result<()> {
     } else {
         Ok(())
     }
+}
+
+/// Makes a directory where the first one of `target` would be made, and removes it.
+fn check_writable(target: &Path) -> Result<(), OutputDirError> {
+    let mut first = target;
+    while let Some(parent) = first.parent().filter(|parent| !parent.exists()) {
+        first = parent;
+    }
+    Sibling::create(first, sibling::NEW)
+        .map(drop)
+        .map_err(io_error("create a directory beside", first))
 }
 
 #[cfg(test)]

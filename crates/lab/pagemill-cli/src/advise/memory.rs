@@ -17,7 +17,7 @@ use pagemill_scenario::{Scenario, load_given};
 use super::arguments::PagerArguments;
 use crate::failure::Failure;
 use crate::output::RunFormat;
-use crate::output::{note, print_results, print_text, write_results};
+use crate::output::{hand_over, note, print_results, print_text};
 use crate::pager::{probe, run};
 use crate::shell::typed;
 
@@ -85,10 +85,7 @@ pub fn advise(arguments: &PagerArguments) -> Result<(), Failure> {
     check(arguments, &library, &recorded, &mut rows)?;
     let plain = plain.map(|(_, usage)| usage);
     let set = results(arguments, &recorded, plain, rows, scenario.seed);
-    if let Some(out) = &arguments.out {
-        write_results(out, &set)?;
-    }
-    print(arguments, &set)
+    hand_over(arguments.out.as_deref(), &set, || print(arguments, &set))
 }
 
 /// A machine that is not there is found out before the program runs.

@@ -18,7 +18,7 @@ use super::machines::{self, MACHINE_ROW};
 use super::question::{failure, point, scenario};
 use crate::failure::Failure;
 use crate::output::RunFormat;
-use crate::output::{note, print_results, print_text, write_results};
+use crate::output::{hand_over, note, print_results, print_text};
 use crate::run::interrupt;
 
 /// Characters in a line of a table, where it does not go to a narrower terminal.
@@ -51,14 +51,11 @@ pub fn advise(arguments: &ProgramArguments) -> Result<(), Failure> {
     if !arguments.machines.is_empty() || !arguments.factors.is_empty() {
         machines::add(arguments, &arguments.machine, &answer, &mut set)?;
     }
-    if let Some(out) = &arguments.out {
-        write_results(out, &set)?;
-    }
+    hand_over(arguments.out.as_deref(), &set, || print(arguments, &set))?;
     let applied = match arguments.apply {
         true => Some(run_with_advice(arguments, spec, &answer)?),
         false => None,
     };
-    print(arguments, &set)?;
     match applied {
         None | Some(0) => Ok(()),
         Some(code) => Err(Failure::Program(code)),

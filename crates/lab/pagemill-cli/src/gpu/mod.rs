@@ -10,7 +10,7 @@ use pagemill_policy::residency::AccessPattern;
 use pagemill_report::{OutputDir, Row};
 
 use crate::failure::Failure;
-use crate::output::{print_results, write_results};
+use crate::output::{hand_over, print_results};
 
 /// Measures every point that was asked for, in the order of the sweep.
 pub fn bench(arguments: &GpuBenchArguments) -> Result<(), Failure> {
@@ -76,10 +76,9 @@ fn finish(
 ) -> Result<(), Failure> {
     if !rows.is_empty() {
         let set = results::set(gpu.facts(), arguments.seed, rows);
-        if let Some(out) = &arguments.out {
-            write_results(out, &set)?;
-        }
-        print_results(&set, arguments.format)?;
+        hand_over(arguments.out.as_deref(), &set, || {
+            print_results(&set, arguments.format)
+        })?;
     }
     match failed {
         None => Ok(()),

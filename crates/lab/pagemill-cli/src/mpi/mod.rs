@@ -27,7 +27,7 @@ use pagemill_sim::nic::{NicMachine, NodeSpec};
 use pagemill_types::Picos;
 
 use crate::failure::Failure;
-use crate::output::{RunFormat, print_results, write_file, write_results};
+use crate::output::{RunFormat, hand_over, print_results, write_file};
 use crate::preload::find_library;
 use arguments::{Clock, MpiCommand};
 use supervise::{Stopped, wait_for_stopped};
@@ -61,14 +61,11 @@ pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
     }
     let mut set = result_set(&scenario, rows.into_iter());
     set.maps = maps;
-    if let Some(out) = &arguments.out {
-        write_results(out, &set)?;
-    }
-    match arguments.format {
-        Some(RunFormat::Table) => print_results(&terminal_view(&set, &scenario), RunFormat::Table)?,
-        Some(format) => print_results(&set, format)?,
-        None => {}
-    }
+    hand_over(arguments.out.as_deref(), &set, || match arguments.format {
+        Some(RunFormat::Table) => print_results(&terminal_view(&set, &scenario), RunFormat::Table),
+        Some(format) => print_results(&set, format),
+        None => Ok(()),
+    })?;
     Ok(ExitCode::from(code))
 }
 

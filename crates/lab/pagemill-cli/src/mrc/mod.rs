@@ -18,7 +18,7 @@ use pagemill_run::mrc::{Mrc, MrcError, MrcSpec};
 use pagemill_trace::{View, open};
 
 use crate::failure::Failure;
-use crate::output::{print_results, write_results};
+use crate::output::{hand_over, print_results};
 
 /// Records the program, if one is given, reads the trace once, and prints the misses for every number of colors.
 pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
@@ -45,10 +45,9 @@ pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
     } else {
         policies::curves(arguments, trace, title(arguments))?
     };
-    if let Some(out) = &arguments.out {
-        write_results(out, &set)?;
-    }
-    print_results(&set, arguments.format)
+    hand_over(arguments.out.as_deref(), &set, || {
+        print_results(&set, arguments.format)
+    })
 }
 
 fn title(arguments: &MrcArguments) -> String {

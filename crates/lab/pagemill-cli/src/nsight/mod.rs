@@ -13,7 +13,7 @@ use pagemill_report::{
 };
 
 use crate::failure::Failure;
-use crate::output::{RunFormat, print_results, write_results};
+use crate::output::{RunFormat, hand_over, print_results};
 use areas::{Account, Area, Areas};
 use export::{Choice, Export};
 use replay::{Replay, Replayed};
@@ -69,10 +69,9 @@ pub fn nsight(arguments: &NsightArguments) -> Result<(), Failure> {
     let mut replay = Replay::new(&areas);
     export.for_each(|event| replay.add(event)).map_err(failed)?;
     let set = set(&path.to_string(), export.gpu, replay.finish());
-    if let Some(out) = &arguments.out {
-        write_results(out, &set)?;
-    }
-    print_results(&set, arguments.format)
+    hand_over(arguments.out.as_deref(), &set, || {
+        print_results(&set, arguments.format)
+    })
 }
 
 fn columns() -> Vec<Column> {

@@ -7,7 +7,7 @@ use pagemill_pager::probe::{
     Batch, DataKind, Limits, PartCosts, StoreCosts, limits, loopback, part_costs, store_costs,
 };
 use pagemill_pager::store::{Compressed, Directory};
-use pagemill_report::{Column, ColumnKind, ResultSet, Row};
+use pagemill_report::{Column, ColumnKind, OutputDir, ResultSet, Row};
 
 use super::arguments::ProbeArguments;
 use super::run::check_kernel;
@@ -26,16 +26,18 @@ struct Found {
 /// Measures, and writes what was found.
 pub fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
     check_kernel()?;
+    if let Some(out) = &arguments.out {
+        OutputDir::check(out).map_err(Failure::BadOutput)?;
+    }
     let found = found(data_kind(&arguments.data)?, &arguments.folder)?;
     let set = results(&found);
     if let Some(path) = &arguments.machine {
         let write = std::fs::write(path, machine_file(&found));
         write.map_err(|error| Failure::Run(format!("cannot write {}: {error}", path.display())))?;
     }
-    if let Some(out) = &arguments.out {
-        output::write_results(out, &set)?;
-    }
-    output::print_results(&set, arguments.format)
+    output::hand_over(arguments.out.as_deref(), &set, || {
+        output::print_results(&set, arguments.format)
+    })
 }
 
 /// Data by its name.

@@ -10,7 +10,7 @@ use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::process::Usage;
 use pagemill_linux::userfault::{Feature, Support};
 use pagemill_pager::{Announcement, Place, SETUP_VARIABLE, Setup};
-use pagemill_report::ResultSet;
+use pagemill_report::{OutputDir, ResultSet};
 
 use super::arguments::{RunArguments, WhenStoreFails};
 use super::{counts, serve};
@@ -39,6 +39,9 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     // A store that cannot be used is found out before the program starts.
     drop(setup.store().map_err(usage)?);
     check_kernel()?;
+    if let Some(out) = &arguments.out {
+        OutputDir::check(out).map_err(Failure::BadOutput)?;
+    }
     let library = library(arguments.library.as_deref())?;
     // The program hears of an interrupt itself; the counters are still to be shown.
     let _ = ctrlc::set_handler(|| {});
@@ -49,12 +52,11 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
         Failure::Run(format!("cannot run {program}: {error}"))
     })?;
     eprint!("{}", counts::summary(&ran.set));
-    if let Some(format) = arguments.format {
-        output::print_results(&ran.set, format)?;
-    }
-    if let Some(out) = &arguments.out {
-        output::write_results(out, &ran.set)?;
-    }
+    output::hand_over(arguments.out.as_deref(), &ran.set, || {
+        arguments
+            .format
+            .map_or(Ok(()), |format| output::print_results(&ran.set, format))
+    })?;
     let code = status.code().unwrap_or(128 + status.signal().unwrap_or(0));
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }

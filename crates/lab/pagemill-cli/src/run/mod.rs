@@ -120,11 +120,13 @@ pub fn run_scenario(
     let mut set = result_set(scenario, outcomes.iter().flat_map(Outcome::rows).cloned());
     set.maps = pagemill_run::maps(&scenario.points, &outcomes);
     set.findings = pagemill_run::findings(&scenario.points, &outcomes);
+    // Neither is lost if the other fails.
+    let shown = show(&set, scenario, to);
     if let Some(out) = to.out {
         write_files(out, &set, &scenario.points, &outcomes)
             .map_err(|error| Failure::Run(error.to_string()))?;
     }
-    show(&set, scenario, to)?;
+    shown?;
     match outcomes.iter().map(|outcome| outcome.exit_code).max() {
         None | Some(0) => no_defects(outcomes.iter().flat_map(Outcome::rows)),
         Some(code) => Err(Failure::Program(code)),
