@@ -264,7 +264,7 @@ impl Run<'_> {
             let tiles = self.map.tiles.iter().skip(first * self.map.columns);
             tiles
                 .take(rows * self.map.columns)
-                .map(|tile| tile.arrived + tile.repeated)
+                .map(|tile| tile.arrived)
                 .sum()
         };
         let bands = self.map.bands.iter();

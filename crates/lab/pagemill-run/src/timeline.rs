@@ -83,7 +83,7 @@ fn totals(map: &Map) -> Vec<Column> {
     let mut totals = vec![Column::default(); map.columns];
     for row in map.tiles.chunks(map.columns.max(1)) {
         for (column, tile) in totals.iter_mut().zip(row) {
-            column.in_bytes += tile.arrived + tile.repeated;
+            column.in_bytes += tile.arrived;
             column.out_bytes += tile.left;
             column.resident += tile.arrived;
         }
