@@ -187,8 +187,12 @@ pub fn update() -> Result<()> {
     process::run(apt().arg("update"))
 }
 
+/// How long to wait for another package manager to end, in seconds, before this one gives up.
+const LOCK_TIMEOUT: &str = "DPkg::Lock::Timeout=600";
+
 fn apt() -> Command {
     let mut command = Command::new("apt-get");
     command.env("DEBIAN_FRONTEND", "noninteractive").arg("-qq");
+    command.args(["-o", LOCK_TIMEOUT]);
     command
 }
