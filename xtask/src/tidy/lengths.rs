@@ -34,7 +34,6 @@ pub const LONGER: &[Longer] = &[
     Longer("crates/sim/pagemill-ptx/src/native/lanes.rs", 632),
     Longer("crates/sim/pagemill-ptx/tests/conformance/tensor.rs", 665),
     Longer("crates/sim/pagemill-scenario/tests/errors/main.rs", 644),
-    Longer("crates/sim/pagemill-scenario/tests/input_errors.rs", 642),
     Longer(
         "crates/sim/pagemill-sim/src/gpu/pages/driver/handler.rs",
         650,

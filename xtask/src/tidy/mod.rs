@@ -7,6 +7,7 @@ mod plain_words;
 mod readmes;
 mod specification;
 mod spelling;
+mod twins;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -91,6 +92,7 @@ const RULES: [Rule; 11] = [
 /// Applies every rule to every file.
 pub fn check() -> Result<()> {
     let mut findings = Vec::new();
+    let mut sources = Vec::new();
     for path in text_files(workspace::root())? {
         let text = std::fs::read_to_string(&path)
             .with_context(|| format!("cannot read {}", path.display()))?;
@@ -101,7 +103,11 @@ pub fn check() -> Result<()> {
         findings.extend(breaches(&file));
         findings.extend(long_functions(&file)?);
         findings.extend(promises_without_test(&file)?);
+        if file.has_extension(&["rs"]) {
+            sources.push(file);
+        }
     }
+    findings.extend(twins::found(&sources));
     findings.extend(functions::files_that_are_gone(workspace::root()));
     findings.extend(lengths::files_that_are_gone(workspace::root()));
     if !findings.is_empty() {
