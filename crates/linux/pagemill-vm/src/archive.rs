@@ -87,9 +87,12 @@ impl Archive {
 
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
-        command.args(["-o", "APT::Sandbox::User=root"]);
-        // Another package manager may hold the lock for some minutes.
-        command.args(["-o", "DPkg::Lock::Timeout=600"]);
+        command.args([
+            "-o",
+            "APT::Sandbox::User=root",
+            "-o",
+            "DPkg::Lock::Timeout=600",
+        ]);
         command.args(&self.options);
         command
     }

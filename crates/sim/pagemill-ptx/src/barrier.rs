@@ -1,21 +1,10 @@
 //! The sixteen barriers of a block, and one for each of its warp groups. Arrival is counted in warps, as hardware does.
 
-use crate::code::{BarrierInst, BarrierReduction, BarrierScope, GroupMeeting, Reduce};
+use crate::code::{BarrierInst, BarrierReduction, BarrierScope, Reduce};
 use crate::exec::line::{ConstantLines, Frame, LANES, Registers, lanes_of};
 use crate::exec::warp::{Warp, WarpState};
 use crate::trap::{Fault, TrapKind};
-
-/// Barriers with numbers that programs use.
-const NUMBERED: usize = 16;
-/// Warps of a group, which execute `wgmma` together.
-const GROUP_WARPS: u32 = 4;
-/// All barriers: those with numbers, then one for each group of a block's 32 warps.
-pub(crate) const BARRIERS: usize = NUMBERED + 32 / GROUP_WARPS as usize;
-
-/// The group of four warps that meets at barrier `id`, if it is one of a group.
-pub(crate) fn group_at(id: u32) -> Option<u32> {
-    id.checked_sub(NUMBERED as u32)
-}
+use crate::warp_group::{self, BARRIERS, GroupMeeting, NUMBERED};
 
 /// All barriers of one block.
 #[derive(Clone, Debug, Default)]
@@ -162,7 +151,7 @@ fn operands(
         lanes_of(mask).all(|other| line[other] == line[lane])
     };
     let reason = match threads {
-        _ if id >= BARRIERS as u32 => "there are barriers 0 to 15",
+        _ if id >= NUMBERED as u32 => "there are barriers 0 to 15",
         _ if !uniform(inst.id) || !inst.threads.is_none_or(uniform) => {
             "the lanes of the warp disagree about it"
         }
@@ -178,15 +167,15 @@ fn operands(
     }))
 }
 
-/// The barrier of the group of warp `number` in a block of `warps`.
+/// The barrier at which warp `number` of `warps` meets its group.
 fn group_of(number: u32, warps: usize) -> Result<(u32, Option<u32>), Box<Fault>> {
-    let group = number / GROUP_WARPS;
-    if ((group + 1) * GROUP_WARPS) as usize > warps {
+    let barrier = warp_group::barrier_of(number, warps);
+    let barrier = barrier.map(|(id, wanted)| (id, Some(wanted)));
+    barrier.ok_or_else(|| {
         let reason =
             "wgmma needs a group of four warps: the block has fewer behind the last whole group";
-        return Err(Fault::of_warp(TrapKind::Misuse { reason }));
-    }
-    Ok((NUMBERED as u32 + group, Some(GROUP_WARPS)))
+        Fault::of_warp(TrapKind::Misuse { reason })
+    })
 }
 
 fn living(warps: &[Warp]) -> u32 {

@@ -6,6 +6,7 @@ use crate::device_runtime::calls::RuntimeFn;
 use crate::device_runtime::state::Launchable;
 use crate::exec::op::Inst;
 use crate::native::{Purpose, Routine, Unavailable};
+use crate::warp_group::GroupMeeting;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
@@ -332,15 +333,6 @@ pub(crate) enum BarrierScope {
     Cluster,
     /// The four warps of a group.
     WarpGroup(GroupMeeting),
-}
-
-/// At which instruction of `wgmma` the warps of a group meet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GroupMeeting {
-    /// A product begins: no warp reads an operand before all have come. This orders no other accesses of theirs.
-    Product,
-    /// `wait_group`: all have read the operands.
-    Wait,
 }
 
 impl BarrierInst {

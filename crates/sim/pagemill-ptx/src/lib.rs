@@ -30,6 +30,7 @@ mod tensor;
 mod texture;
 mod trap;
 mod turns;
+mod warp_group;
 mod window;
 
 pub use block::Block;

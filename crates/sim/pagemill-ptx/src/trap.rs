@@ -1,7 +1,7 @@
 //! What a kernel did wrong, and where.
 
-use crate::barrier::group_at;
 use crate::memory::Nearest;
+use crate::warp_group::group_at;
 use std::fmt;
 
 /// A kernel that was stopped.
@@ -249,16 +249,7 @@ impl fmt::Display for TrapKind {
                     "only lanes {arrived:#010x} of {expected:#010x} reached the barrier; move it out of the divergent branch"
                 )
             }
-            Self::Deadlock { barriers } => {
-                write!(f, "deadlock: every warp waits")?;
-                barriers.iter().try_for_each(|(id, arrived, expected)| {
-                    match group_at(*id) {
-                        Some(group) => write!(f, "; wgmma of warp group {group}")?,
-                        None => write!(f, "; barrier {id}")?,
-                    }
-                    write!(f, " has {arrived} of {expected} threads")
-                })
-            }
+            Self::Deadlock { barriers } => write_deadlock(f, barriers),
             Self::ClusterDeadlock { arrived, warps } => write!(
                 f,
                 "deadlock: every warp of the cluster waits; {arrived} of its {warps} warps have arrived at its barrier or ended"
@@ -326,6 +317,17 @@ impl fmt::Display for TrapKind {
             Self::Misuse { reason } => f.write_str(reason),
         }
     }
+}
+
+fn write_deadlock(f: &mut fmt::Formatter<'_>, barriers: &[(u32, u32, u32)]) -> fmt::Result {
+    f.write_str("deadlock: every warp waits")?;
+    barriers.iter().try_for_each(|(id, arrived, expected)| {
+        match group_at(*id) {
+            Some(group) => write!(f, "; wgmma of warp group {group}")?,
+            None => write!(f, "; barrier {id}")?,
+        }
+        write!(f, " has {arrived} of {expected} threads")
+    })
 }
 
 /// A fault inside the step loop, before it is known which kernel and block it belongs to.

@@ -78,8 +78,7 @@ pub fn load_given(
     let fit = FitSection::take(&mut table, sets)?;
     let sweep = read_sweep(&mut table, sets)?;
     let statements = Statements::take(&mut table);
-    let count = sweep.points()?;
-    let swept = sweep.swept_paths();
+    let (count, swept) = (sweep.points()?, sweep.swept_paths());
 
     let reader = Reader::default();
     let mut machines = MachineFiles::near(source, machines);
@@ -120,12 +119,7 @@ pub fn load_given(
         .collect::<Vec<_>>();
     let columns = Columns::of(&points);
     let claims = statements.claims(&reader, &columns);
-    let planned = match sets.is_empty() || claims.is_empty() {
-        true => columns.planned(&points),
-        // A scenario that is incomplete without its overrides speaks of what it has with them.
-        false => load_given(source, &[], &machines.sources())
-            .map_or_else(|_| columns.planned(&points), |written| written.planned),
-    };
+    let planned = planned(source, sets, &machines, columns.planned(&points));
     let plots = statements.plots(&reader, &columns);
     let fit = fit.read(&reader);
     reader.finish()?;
@@ -144,6 +138,19 @@ pub fn load_given(
         source: Arc::clone(source),
         machines: machines.sources(),
     })
+}
+
+/// The swept values of the scenario without `sets`, or `own` if it is the same or incomplete without them.
+fn planned(
+    source: &Arc<SourceText>,
+    sets: &[String],
+    machines: &MachineFiles<'_>,
+    own: Vec<Selection>,
+) -> Vec<Selection> {
+    if sets.is_empty() {
+        return own;
+    }
+    load_given(source, &[], &machines.sources()).map_or(own, |written| written.planned)
 }
 
 /// Rows of one scenario have the same columns.

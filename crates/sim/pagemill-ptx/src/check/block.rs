@@ -3,8 +3,8 @@
 use super::cells::{Cells, Rules, SEVERAL, Stamp, TIME_MAX};
 use super::order::Order;
 use super::shadow::Valid;
-use crate::barrier::BARRIERS;
 use crate::exec::line::LANES;
+use crate::warp_group::BARRIERS;
 
 /// Readers of several lanes of one warp: this bit, and beside it, as with [`SEVERAL`], another reader than the stamp's own.
 const IN_WARP: u32 = 1 << 22;

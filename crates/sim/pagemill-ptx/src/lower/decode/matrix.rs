@@ -10,10 +10,9 @@ use super::memory::{Place, memory_aux, place, space_of};
 use super::modifiers::Modifiers;
 use super::warp::shuffle;
 use crate::ast::{Operand, Space, Type};
-use crate::code::{
-    AccessKind, BarrierScope, CacheHint, Element, GroupMeeting, Preset, ProductForm, TileShape,
-};
+use crate::code::{AccessKind, BarrierScope, CacheHint, Element, Preset, ProductForm, TileShape};
 use crate::exec::op::Op;
+use crate::warp_group::GroupMeeting;
 
 pub(super) fn mma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let form = product_form(modifiers).ok_or_else(|| decoder.bad_form())?;
