@@ -1,6 +1,7 @@
 //! One allocation of device memory, and where its bytes are.
 
 use crate::check::Shadow;
+use memmap2::{MmapMut, MmapOptions};
 use std::sync::Arc;
 
 /// Which allocation of a [`DeviceMemory`](super::DeviceMemory). Never re-used.
@@ -24,6 +25,8 @@ pub struct Allocation {
 pub(super) enum Backing {
     /// In memory of its own.
     Owned(Box<[u8]>),
+    /// In addresses whose pages the host commits when they are used: more than it would promise at once.
+    Reserved(MmapMut),
     /// In memory that its lender shares with others.
     Lent(&'static mut [u8]),
     /// In the allocation at a place of the list that the parts of a launch found. Nothing is stored there.
@@ -39,10 +42,23 @@ pub(super) fn zeroed(bytes: u64) -> Option<Box<[u8]>> {
 }
 
 impl Backing {
+    /// `bytes` zero bytes, of which a program may use few: a framework takes most of a GPU's memory at its start. `None` when
+    /// the host does not even have the addresses.
+    pub(super) fn zeroed(bytes: u64) -> Option<Self> {
+        let reserved = || {
+            let len = usize::try_from(bytes).ok()?;
+            let mut options = MmapOptions::new();
+            let mapped = options.len(len).no_reserve_swap().map_anon();
+            mapped.ok().map(Self::Reserved)
+        };
+        zeroed(bytes).map(Self::Owned).or_else(reserved)
+    }
+
     #[inline(always)]
     pub(super) fn get(&self) -> &[u8] {
         match self {
             Self::Owned(bytes) => bytes,
+            Self::Reserved(bytes) => bytes,
             Self::Lent(bytes) => bytes,
             Self::Shared(found, at) => found[*at].data.get(),
         }
@@ -53,6 +69,7 @@ impl Backing {
     pub(super) fn get_mut(&mut self) -> &mut [u8] {
         match self {
             Self::Owned(bytes) => bytes,
+            Self::Reserved(bytes) => bytes,
             Self::Lent(bytes) => bytes,
             Self::Shared(..) => &mut [],
         }

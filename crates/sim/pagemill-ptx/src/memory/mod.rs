@@ -21,7 +21,7 @@ pub use error::{MemoryError, NearAllocation, Nearest};
 pub(crate) use part::{Part, Spare, Stored, Uses, WORD_BYTES, put_in_place};
 pub use touches::{TOUCH_BYTES, Touch};
 
-use allocation::{Backing, zeroed};
+use allocation::Backing;
 use touches::Touches;
 
 /// Loads beyond an allocation: which succeed, and how many did.
@@ -395,9 +395,9 @@ impl DeviceMemory {
         self.generation = self.generation.wrapping_add(1);
         let data = match lent {
             Some(memory) => Backing::Lent(memory),
-            None => Backing::Owned(
-                zeroed(bytes).ok_or_else(|| refused("this host has no room for that"))?,
-            ),
+            None => {
+                Backing::zeroed(bytes).ok_or_else(|| refused("this host has no room for that"))?
+            }
         };
         self.allocations.insert(
             at,

@@ -91,3 +91,16 @@ fn impossible_sizes_are_refused() {
     assert!(memory.alloc("aligned", 1, u64::MAX).is_err());
     assert!(memory.alloc_at("wrapping", u64::MAX - 1, 4).is_err());
 }
+
+#[test]
+fn more_than_the_host_would_promise_can_be_allocated() {
+    let mut memory = DeviceMemory::new();
+    let bytes = 1 << 40;
+    let start = memory.alloc("pool", bytes, 256).expect("addresses");
+    memory
+        .bytes_mut(start + bytes - 1, 1)
+        .expect("inside")
+        .fill(7);
+    let last = memory.bytes(start + bytes - 2, 2).expect("inside");
+    assert_eq!(last, [0, 7]);
+}
