@@ -1,5 +1,5 @@
 //! Makes the libraries that programs look for: `libcudart.so.12` and `.13` with every symbol in its version node, `libcuda.so.1`,
-//! `libnvidia-ml.so.1`, `libnvJitLink.so.12` and `.13`, and the one that is loaded before a program. All of them jump to the functions of the cdylib.
+//! `libnvidia-ml.so.1`, `libnvJitLink.so.12` and `.13`, `libcudnn.so.9`, and the one that is loaded before a program. All of them jump to the functions of the cdylib.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,8 +8,14 @@ use std::process::Command;
 
 const VERSIONS: [&str; 2] = ["12", "13"];
 
-/// Functions of the runtime, the driver, the management library and the linker.
-const TABLES: [&str; 4] = ["api.txt", "driver.txt", "nvml.txt", "nvjitlink.txt"];
+/// Functions of the runtime, the driver, the management library, the linker and cuDNN.
+const TABLES: [&str; 5] = [
+    "api.txt",
+    "driver.txt",
+    "nvml.txt",
+    "nvjitlink.txt",
+    "cudnn.txt",
+];
 
 /// One more than the last minor version whose names the linker's functions have.
 const MINOR_VERSIONS: u32 = 10;
@@ -20,6 +26,9 @@ const INTERPOSED: [&str; 2] = ["sigaction", "signal"];
 /// Functions of the run-time compiler that programs find in the library that is loaded before them: machine code is PTX here.
 const RUN_TIME_COMPILER: [&str; 2] = ["nvrtcGetCUBIN", "nvrtcGetCUBINSize"];
 
+/// Functions of the C library by which programs look for the GPU's device file, found there too.
+const DEVICE_FILES: [&str; 5] = ["stat", "stat64", "__xstat", "__xstat64", "access"];
+
 fn main() {
     for table in TABLES {
         println!("cargo::rerun-if-changed={table}");
@@ -27,7 +36,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libpagemill_cudart.so");
     let out = PathBuf::from(variable("OUT_DIR"));
-    let [api, driver, nvml, linker_table] = TABLES.map(|table| {
+    let [api, driver, nvml, linker_table, cudnn] = TABLES.map(|table| {
         std::fs::read_to_string(table).unwrap_or_else(|error| fail(&format!("{table}: {error}")))
     });
     let stand_in = stand_in(&out);
@@ -44,6 +53,12 @@ fn main() {
         plain("libnvidia-ml.so.1", &nvml, 1, "pagemill_unsupported_nvml"),
     ];
     shims.extend(linkers);
+    shims.push(plain(
+        "libcudnn.so.9",
+        &cudnn,
+        1,
+        "pagemill_unsupported_cudnn",
+    ));
     shims.push(start);
     shims.extend(VERSIONS.map(|version| runtime(version, &api)));
     for shim in &shims {
@@ -161,7 +176,7 @@ fn build(out: &Path, shim: &Shim, stand_in: &Path) {
     }
     if let Some(function) = shim.at_load {
         // They have no version, so that programs of every version find them.
-        for function in RUN_TIME_COMPILER {
+        for function in RUN_TIME_COMPILER.iter().chain(&DEVICE_FILES) {
             assembly += &stub(function, function, shim.unsupported);
         }
         let _ = write!(

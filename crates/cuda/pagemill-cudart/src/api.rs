@@ -29,8 +29,9 @@ pub const DRIVER_LIBRARY: &str = "libcuda.so.1";
 /// The library that is loaded before a program, so that one that carries NVIDIA's runtime within itself uses this crate's.
 pub const START_LIBRARY: &str = "libpagemill_start.so";
 
-/// The shims: the runtime and the linker in every version, the driver, its management library, and the one that is loaded first.
-pub const SHIMS: [Shim; 7] = [
+/// The shims: the runtime and the linker in every version, the driver, its management library, cuDNN,
+/// and the one that is loaded first.
+pub const SHIMS: [Shim; 8] = [
     Shim {
         file_name: DRIVER_LIBRARY,
         bytes: include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so.1")),
@@ -58,6 +59,10 @@ pub const SHIMS: [Shim; 7] = [
     Shim {
         file_name: "libnvJitLink.so.13",
         bytes: include_bytes!(concat!(env!("OUT_DIR"), "/libnvJitLink.so.13")),
+    },
+    Shim {
+        file_name: "libcudnn.so.9",
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/libcudnn.so.9")),
     },
 ];
 

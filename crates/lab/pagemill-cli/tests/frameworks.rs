@@ -28,6 +28,11 @@ fn python_with(module: &str) -> Option<PathBuf> {
 
 /// Runs a smoke program, which compares its results with NumPy.
 fn agrees_with_numpy(module: &str, program: &str) {
+    agrees_with_numpy_on("gtx480", module, program);
+}
+
+/// The same on a machine.
+fn agrees_with_numpy_on(machine: &str, module: &str, program: &str) {
     let Some(python) = python_with(module) else {
         return;
     };
@@ -40,9 +45,11 @@ fn agrees_with_numpy(module: &str, program: &str) {
     for cache in ["TRITON_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"] {
         command.env(cache, folder.path().join(cache));
     }
-    command.env_remove("DEV");
+    for own in ["DEV", "XLA_FLAGS", "CUDA_ROOT"] {
+        command.env_remove(own);
+    }
     command
-        .args(["cuda", "--functional", "--"])
+        .args(["cuda", "--functional", "--machine", machine, "--"])
         .arg(python)
         .arg(program);
     let finished = Finished::from(command.output().expect("the command starts"));
@@ -72,4 +79,10 @@ fn cuda_core() {
 #[test]
 fn triton() {
     agrees_with_numpy("triton", "triton_smoke.py");
+}
+
+/// As pip installs it, which takes most of the GPU's memory at its start.
+#[test]
+fn jax() {
+    agrees_with_numpy_on("h200", "jax_cuda13_plugin", "jax_smoke.py");
 }

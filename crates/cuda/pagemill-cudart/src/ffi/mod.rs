@@ -8,6 +8,7 @@ mod array;
 mod call_stack;
 mod captured_memory;
 mod copy;
+mod cudnn;
 mod device;
 mod driver;
 mod exit;

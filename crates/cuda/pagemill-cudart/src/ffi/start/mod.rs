@@ -5,6 +5,7 @@
 //! in the shim. Where it has none, a note is left, so that `pagemill cuda` can say what it met.
 
 mod compiler;
+mod device_files;
 mod elf;
 mod patch;
 
@@ -17,10 +18,22 @@ use crate::api::{SHIMS, functions};
 use crate::setting::{ENVIRONMENT, REPLACED_NOTE, STRIPPED_NOTE};
 use elf::{Executable, Function};
 
+/// Shims that plugins look for in a folder of their own first, where NVIDIA's are: a library that is loaded already is found
+/// before any folder is.
+const LOADED_FIRST: [&str; 2] = ["libcudart.so.13", "libcudnn.so.9"];
+
 /// Runs before the program's own code; called by the library `libpagemill_start.so`.
 #[unsafe(no_mangle)]
 extern "C" fn pagemill_start() {
     let redirected = caught(|| {
+        for shim in LOADED_FIRST {
+            if open_shim(shim).is_none() {
+                complain(
+                    "start",
+                    &format!("{shim} is not beside libpagemill_cudart.so"),
+                );
+            }
+        }
         redirect();
         Ok(())
     });

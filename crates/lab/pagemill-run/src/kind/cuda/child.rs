@@ -17,6 +17,7 @@ use crate::pool::PointError;
 
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 const PTXAS: &str = "ptxas";
+const XLA_FLAGS: &str = "--xla_gpu_enable_libnvptxcompiler=false --xla_gpu_enable_libnvjitlink=false --xla_gpu_autotune_level=0";
 /// `exec` of a file that is no program.
 const ENOEXEC: i32 = 8;
 
@@ -183,6 +184,9 @@ fn furnish(folder: &Path, spec: &CudaPoint, run: &CudaRun) -> Result<(), String>
             }
         }
         write_ptxas(&folder.join(PTXAS))?;
+        let programs = folder.join("bin");
+        std::fs::create_dir(&programs)?;
+        std::os::unix::fs::symlink(folder.join(PTXAS), programs.join(PTXAS))?;
         std::os::unix::fs::symlink(&library, folder.join(LIBRARY))?;
         std::fs::create_dir(&machines)?;
         let text = match run.is_slower {
@@ -205,11 +209,15 @@ pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
         // A folder of the system's has no colon in its name; with one, the program would not find the library, and say so.
         std::env::join_paths(all).unwrap_or_else(|_| first.into())
     };
-    let frameworks: [(&str, OsString); 5] = [
+    let frameworks: [(&str, OsString); 7] = [
         // Triton: the assembler hands PTX on, and the driver is here.
         ("TRITON_PTXAS_PATH", folder.join(PTXAS).into()),
         ("TRITON_PTXAS_BLACKWELL_PATH", folder.join(PTXAS).into()),
         ("TRITON_LIBCUDA_PATH", folder.into()),
+        // JAX: the folder of the toolkit, with the assembler in `bin`.
+        ("CUDA_ROOT", folder.into()),
+        // Its check of versions asks NVIDIA's profiler, which wants NVIDIA's own driver.
+        ("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1".into()),
         // tinygrad: its renderer of PTX.
         ("DEV", "CUDA:PTX".into()),
         // CuPy: PTX instead of machine code from the run-time compiler.
@@ -222,6 +230,7 @@ pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
             paths("LD_PRELOAD", folder.join(START_LIBRARY)),
         ),
         (ENVIRONMENT, folder.into()),
+        ("XLA_FLAGS", xla_flags(std::env::var_os("XLA_FLAGS"))),
     ];
     all.extend(
         frameworks
@@ -231,10 +240,61 @@ pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
     all
 }
 
+/// Flags of XLA: PTX goes to the assembler, and no kernel is tried out for its time. Of two that contradict each other the
+/// later counts, so the user's come last; a file of flags stays alone, as XLA reads one only where nothing else stands.
+fn xla_flags(before: Option<OsString>) -> OsString {
+    let mut all = OsString::from(XLA_FLAGS);
+    match before {
+        Some(own) if own.is_empty() => all,
+        Some(own) if !own.as_encoded_bytes().trim_ascii_start().starts_with(b"-") => own,
+        Some(own) => {
+            all.push(" ");
+            all.push(own);
+            all
+        }
+        None => all,
+    }
+}
+
 fn exit_code(status: ExitStatus) -> u8 {
     use std::os::unix::process::ExitStatusExt;
     let code = status
         .code()
         .or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_of_the_user_count() {
+        let with = |own: Option<&str>| {
+            let flags = xla_flags(own.map(OsString::from));
+            flags.into_string().expect("plain text")
+        };
+        assert_eq!(with(None), XLA_FLAGS);
+        assert_eq!(with(Some("")), XLA_FLAGS);
+        let own = "--xla_gpu_autotune_level=4";
+        assert_eq!(with(Some(own)), format!("{XLA_FLAGS} {own}"));
+        assert_eq!(with(Some("flags.txt")), "flags.txt");
+    }
+
+    #[test]
+    fn the_assembler_hands_ptx_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        write_ptxas(&path(PTXAS)).expect("written");
+        std::fs::write(path("in.ptx"), ".version 8.0\n").expect("written");
+        let status = Command::new("sh")
+            .arg(path(PTXAS))
+            .arg(path("in.ptx"))
+            .args(["-arch=sm_90a", "--warn-on-spills", "-o"])
+            .arg(path("out"))
+            .status();
+        assert!(status.expect("a shell").success());
+        let out = std::fs::read(path("out")).expect("made");
+        assert_eq!(out, b".version 8.0\n\0");
+    }
 }
