@@ -1,9 +1,8 @@
 //! `libcudnn.so.9`: as much as XLA asks for before it compiles anything. Its operations have no PTX, so each is refused by name.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::{address, complain_once, text};
 
@@ -79,6 +78,12 @@ extern "C" fn get_max_device_version() -> usize {
 #[unsafe(export_name = "pagemill_cudnnGetCudartVersion")]
 extern "C" fn get_cudart_version() -> usize {
     RUNTIME_VERSION
+}
+
+/// Each part of the library has such a check; there is one part here.
+#[unsafe(export_name = "pagemill_cudnnVersionCheck")]
+extern "C" fn version_check() -> c_int {
+    SUCCESS
 }
 
 /// # Safety
