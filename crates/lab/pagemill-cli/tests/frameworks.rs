@@ -81,7 +81,7 @@ fn triton() {
     agrees_with_numpy("triton", "triton_smoke.py");
 }
 
-/// As pip installs it, which takes most of the GPU's memory at its start.
+/// As pip installs it.
 #[test]
 fn jax() {
     agrees_with_numpy_on("h200", "jax_cuda13_plugin", "jax_smoke.py");

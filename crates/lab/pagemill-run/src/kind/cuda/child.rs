@@ -209,7 +209,7 @@ pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
         // A folder of the system's has no colon in its name; with one, the program would not find the library, and say so.
         std::env::join_paths(all).unwrap_or_else(|_| first.into())
     };
-    let frameworks: [(&str, OsString); 7] = [
+    let frameworks: [(&str, OsString); 8] = [
         // Triton: the assembler hands PTX on, and the driver is here.
         ("TRITON_PTXAS_PATH", folder.join(PTXAS).into()),
         ("TRITON_PTXAS_BLACKWELL_PATH", folder.join(PTXAS).into()),
@@ -218,6 +218,8 @@ pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
         ("CUDA_ROOT", folder.into()),
         // Its check of versions asks NVIDIA's profiler, which wants NVIDIA's own driver.
         ("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1".into()),
+        // JAX: its pool grows with use, so that rows say what the program took, and `--check` keeps notes of no more.
+        ("XLA_PYTHON_CLIENT_PREALLOCATE", "false".into()),
         // tinygrad: its renderer of PTX.
         ("DEV", "CUDA:PTX".into()),
         // CuPy: PTX instead of machine code from the run-time compiler.
