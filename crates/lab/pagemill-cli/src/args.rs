@@ -13,7 +13,7 @@ use clap::{CommandFactory, Parser, Subcommand};
     arg_required_else_help = true
 )]
 #[command(
-    after_help = "Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU, kernel module or virtual machine that was asked for is not there."
+    after_help = "Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU, kernel module or virtual machine that was asked for is not there, 130 ended by Ctrl-C."
 )]
 pub struct Arguments {
     #[command(subcommand)]

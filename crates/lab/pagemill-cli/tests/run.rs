@@ -203,7 +203,7 @@ fn overrides_reach_the_machine() {
 fn the_table_shows_readable_units() {
     let table = run(&["run", "smoke", "--jobs", "1"]).result();
     assert!(
-        table.starts_with("Every program, every transfer mode, a few kilobytes\n"),
+        table.starts_with("Three programs, every transfer mode, a few kilobytes\n"),
         "{table}"
     );
     for part in ["vector-add", "multi-range", "KiB", "µs", "%"] {

@@ -48,7 +48,7 @@ Options:
   -V, --version  Print version
 
 Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU, kernel module or virtual
-machine that was asked for is not there.
+machine that was asked for is not there, 130 ended by Ctrl-C.
 "#);
     assert_snapshot!(run(&["run", "--help"]).result(), @r#"
 Run a scenario and show its results
