@@ -196,3 +196,6 @@ impl Thrashing {
 fn page_number(block: u32, page: u32) -> u64 {
     u64::from(block) * u64::from(super::BLOCK_PAGES) + u64::from(page)
 }
+
+#[cfg(test)]
+mod tests;
