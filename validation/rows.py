@@ -46,11 +46,16 @@ def make(command: str, entry: dict) -> dict[str, str]:
 
 
 def differences(path: Path, text: str) -> str:
-    """In how many lines `text` differs from what `path` has; empty if in none."""
+    """In how many lines `text` differs from what `path` has, with the first of them; empty if in none."""
     kept = path.read_text().splitlines() if path.exists() else []
     made = text.splitlines()
     differing = sum(a != b for a, b in zip(kept, made)) + abs(len(kept) - len(made))
-    return f"{differing} of {len(made)} lines differ" if differing else ""
+    if not differing:
+        return ""
+    at = next((index for index, (a, b) in enumerate(zip(kept, made)) if a != b), min(len(kept), len(made)))
+    was, now = ((lines[at] if at < len(lines) else "no line") for lines in (kept, made))
+    fields = [f"{a} is {b} now" for a, b in zip(was.split(","), now.split(",")) if a != b] or [f"{was} is {now} now"]
+    return f"{differing} of {len(made)} lines differ, line {at + 1} first: {'; '.join(fields[:4])}"
 
 
 def main() -> int:
@@ -77,6 +82,11 @@ def main() -> int:
         differ += bool(found)
         print(f"{entry['file']}: {'; '.join(found) or 'the same'} ({spent_s:.1f} s)", flush=True)
     print(f"{len(entries)} made, {differ} differ")
+    if differ and not arguments.write:
+        print(
+            "if the new figures are right: python3 validation/rows.py --write "
+            + " ".join(f"'{entry['file']}$'" for entry in entries)
+        )
     return int(differ > 0 and not arguments.write)
 
 

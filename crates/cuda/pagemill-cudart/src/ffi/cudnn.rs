@@ -39,7 +39,7 @@ fn with_handle(handle: *mut c_void, work: impl FnOnce(&mut Vec<(u64, u64)>, usiz
 /// # Safety
 /// `to` is null or points to room for a `T`.
 unsafe fn give<T>(to: *mut T, value: T) -> c_int {
-    // SAFETY: by the contract of this function.
+    // SAFETY: the caller gives null, which `give` refuses, or room for a `T`.
     match unsafe { super::give(to, value) } {
         Ok(()) => SUCCESS,
         Err(_) => BAD_PARAM,
@@ -52,7 +52,7 @@ unsafe fn give<T>(to: *mut T, value: T) -> c_int {
 /// `name` is a C string.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pagemill_unsupported_cudnn(name: *const c_char) -> c_int {
-    // SAFETY: by the contract of this function.
+    // SAFETY: the stubs that `build.rs` makes hand over a literal of theirs, which ends with a NUL byte.
     if let Ok(name) = unsafe { text(name) } {
         complain_once(
             name,
@@ -97,7 +97,7 @@ unsafe extern "C" fn get_property(kind: c_int, to: *mut c_int) -> c_int {
         2 => patch,
         _ => return BAD_PARAM,
     };
-    // SAFETY: by the contract of this function.
+    // SAFETY: cuDNN's callers give room for one `int`; null is refused.
     unsafe { give(to, value) }
 }
 
@@ -106,7 +106,7 @@ unsafe extern "C" fn get_property(kind: c_int, to: *mut c_int) -> c_int {
 #[unsafe(export_name = "pagemill_cudnnCreate")]
 unsafe extern "C" fn create(to: *mut *mut c_void) -> c_int {
     let handle = HANDLE_TAG | (LAST_HANDLE.fetch_add(1, Ordering::Relaxed) + 1);
-    // SAFETY: by the contract of this function.
+    // SAFETY: cuDNN's callers give room for one handle; null is refused.
     let code = unsafe { give(to, handle as *mut c_void) };
     if code == SUCCESS {
         let mut handles = HANDLES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,7 +133,7 @@ extern "C" fn set_stream(handle: *mut c_void, stream: *mut c_void) -> c_int {
 unsafe extern "C" fn get_stream(handle: *mut c_void, to: *mut *mut c_void) -> c_int {
     let mut stream = 0;
     match with_handle(handle, |handles, place| stream = handles[place].1) {
-        // SAFETY: by the contract of this function.
+        // SAFETY: cuDNN's callers give room for one stream; null is refused.
         SUCCESS => unsafe { give(to, stream as *mut c_void) },
         code => code,
     }

@@ -61,7 +61,7 @@ unsafe extern "C" fn xstat64(_version: c_int, path: *const c_char, to: *mut libc
 /// As the C library's.
 #[unsafe(export_name = "pagemill_access")]
 unsafe extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
-    // SAFETY: by the contract of this function.
+    // SAFETY: the kernel reads a path of the program's, and answers EFAULT where there is none.
     unsafe {
         let path = present(path);
         libc::syscall(
