@@ -169,7 +169,7 @@ fn tiles_of_tensors_arrive_before_they_are_used() {
     copies_arrive_before_they_are_used("tensor_copy");
 }
 
-/// A tile that is loaded over one that the group may still read is a race.
+/// Behind the wait for a product its tiles have been read for the whole group: one thread may load over them without a barrier.
 #[test]
 fn warp_groups_multiply_tiles_of_tensors() {
     let name = "warp_groups";
@@ -187,7 +187,6 @@ fn warp_groups_multiply_tiles_of_tensors() {
     };
     let program = toolkit.compile(&source(name), &format!("{name}_early"), &flags);
     let finished = run(&program, &check, &["early"]);
-    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
-    let race = "shared-race at module 0 compute_90";
-    assert!(finished.stderr.contains(race), "{}", finished.stderr);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(!finished.stderr.contains("check: "), "{}", finished.stderr);
 }

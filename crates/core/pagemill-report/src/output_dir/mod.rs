@@ -325,7 +325,7 @@ fn check_writable(target: &Path) -> Result<(), OutputDirError> {
         first = parent;
     }
     Sibling::create(first, sibling::NEW)
-        .map(drop)
+        .and_then(|tried| fs::remove_dir(&tried.path))
         .map_err(io_error("create a directory beside", first))
 }
 

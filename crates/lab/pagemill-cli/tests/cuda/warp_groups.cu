@@ -1,6 +1,6 @@
 // Products of warp groups as libraries for Hopper write them: tiles arrive by tensor maps with a swizzle of 128 bytes while the
 // group multiplies, in a matrix product that is right to the bit, and in attention with a running softmax. With the argument
-// "early", a tile is loaded over one that the group may still read.
+// "early", a tile is loaded over one whose product one thread has waited for, without a barrier of the group.
 #include <cuda.h>
 #include <cuda/barrier>
 #include <cuda_fp16.h>
