@@ -6,14 +6,16 @@ use super::programs::Random;
 use super::{config, pager, stores};
 
 const MIB: u64 = 1 << 20;
-const BYTES: u64 = 4 * MIB;
+/// Small: each of its pages is read from a disk and written to one again and again, and some disks do 300 of these a second.
+const BYTES: u64 = MIB;
+const BUDGET_BYTES: u64 = BYTES / 2;
 
 fn value(at: u64, by: u64) -> u8 {
     (at / 4096 * 7 + by) as u8
 }
 
 fn write_all(memory: &Memory, by: u64, random: &mut Random) {
-    for _ in 0..2000 {
+    for _ in 0..200 {
         let at = random.below(BYTES);
         memory.write(at, value(at, by));
     }
@@ -32,7 +34,7 @@ fn holds(memory: &Memory, by: u64) -> bool {
 fn parent_and_child_each_have_their_own_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
     for store in stores(folder.path()) {
-        let Some(pager) = pager(&config(MIB, 1), store) else {
+        let Some(pager) = pager(&config(BUDGET_BYTES, 1), store) else {
             return;
         };
         let allocation = pager.allocate(BYTES).expect("memory");
@@ -72,7 +74,7 @@ fn parent_and_child_each_have_their_own_bytes() {
 #[test]
 fn a_child_without_handlers_ends_rather_than_reading_zeros() {
     let store = stores(std::env::temp_dir().as_path()).remove(0);
-    let Some(pager) = pager(&config(MIB, 1), store) else {
+    let Some(pager) = pager(&config(BUDGET_BYTES, 1), store) else {
         return;
     };
     let allocation = pager.allocate(BYTES).expect("memory");
