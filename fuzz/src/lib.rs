@@ -14,7 +14,7 @@ use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 use pagemill_ptx::Module;
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{InputErrors, SCENARIOS, load_given, load_text};
-use pagemill_trace::{Format, View};
+use pagemill_trace::Format;
 use pagemill_zero_client::protocol as zero;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -97,19 +97,18 @@ pub fn trace(bytes: &[u8]) {
         return;
     };
     let columns = |text: &str| text.parse().ok().map(Format::Csv);
-    let format = match last % 6 {
+    let format = match last % 5 {
         0 => Some(Format::Lackey),
         1 => Some(Format::DrCacheSim),
-        2 => Some(Format::OracleGeneral),
-        3 => Some(Format::ChampSim),
-        4 => columns("object=1,bytes=2,header"),
+        2 => Some(Format::ChampSim),
+        3 => columns("address=1,bytes=2,header"),
         _ => columns("address=2,delimiter=space"),
     };
     read_trace(rest, format);
 }
 
 fn read_trace(bytes: &[u8], format: Option<Format>) {
-    let Ok(mut trace) = pagemill_trace::open(bytes, format, View::Lines(64)) else {
+    let Ok(mut trace) = pagemill_trace::open(bytes, format) else {
         return;
     };
     let (mut block, mut seen) = (Vec::new(), 0);

@@ -7,7 +7,6 @@
 //! * [`migration`]: which parts of a page move between CPU and GPU memory, and when.
 //! * [`residency`]: where data live that do not fit GPU memory: strategies, faults, growth, eviction.
 //! * [`paging`]: which parts of a program's memory are in frames, where there are too few for all of it.
-//! * [`replacement`]: which object leaves a cache when another needs its room.
 //! * [`translation`]: which page-table entries a network interface caches and prefetches.
 //! * [`routing`]: which way a message takes through a network of switches.
 //! * [`surroundings`]: what lies around a page, for the policies that look there.
@@ -18,7 +17,6 @@
 pub mod coloring;
 pub mod migration;
 pub mod paging;
-pub mod replacement;
 pub mod residency;
 pub mod routing;
 pub mod surroundings;

@@ -3,49 +3,30 @@ use std::str::FromStr;
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use crate::{Access, Reference, Trace, TraceError, View, lines};
+use crate::{Access, Reference, Trace, TraceError, lines};
 
 /// References of a block.
 const BLOCK: usize = 16 << 10;
 
-const KEY_NEEDED: &str = "the column of the object that --csv names";
-const NUMBER_NEEDED: &str = "a number in the column that --csv names so, from 0 on; objects with names are in a column `object`, and a first row of names is a `header`";
+const ADDRESS_NEEDED: &str = "an address in the column that --csv names so, from 0 on; a first row of names is a `header`";
 const BYTES_NEEDED: &str = "a size in bytes in the column `bytes`, from 0 on; leave `bytes` out where rows have none, and name a first row of names `header`";
 const BYTES_MAX_NEEDED: &str = "a size below 4 GiB: write all sizes in a larger unit, as KiB";
 
 /// Which columns of a table hold what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// The column of the object or the address, from 0.
-    key: usize,
-    kind: Key,
+    /// The column of the address, from 0.
+    address: usize,
     /// The column of the size in bytes; without one, all are of 1 byte.
     bytes: Option<usize>,
     has_header: bool,
     delimiter: u8,
 }
 
-/// What a key is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Key {
-    /// An object by its name: `7` and `07` are two.
-    Name,
-    /// An object by its number: `7` and `07` are one.
-    Number,
-    Address,
-}
-
-impl Columns {
-    /// Whether the table has objects, not addresses.
-    pub fn are_objects(&self) -> bool {
-        self.kind != Key::Address
-    }
-}
-
 /// Why a text does not describe columns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{word}` describes no column; write as `object=2,bytes=3,header,delimiter=;`, with `number=2` for objects that are numbers, or `address=1` for addresses of memory, with columns from 1"
+    "`{word}` describes no column; write as `address=2,bytes=3,header,delimiter=;`, with columns from 1"
 )]
 pub struct ColumnsError {
     word: String,
@@ -58,7 +39,7 @@ impl FromStr for Columns {
         let error = |word: &str| ColumnsError {
             word: word.to_owned(),
         };
-        let (mut key, mut bytes, mut has_header, mut delimiter) = (None, None, false, b',');
+        let (mut address, mut bytes, mut has_header, mut delimiter) = (None, None, false, b',');
         for word in text.split(',') {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
             let column = || {
@@ -68,9 +49,7 @@ impl FromStr for Columns {
                     .ok_or_else(|| error(word))
             };
             match (name, value) {
-                ("object", _) => key = Some((column()?, Key::Name)),
-                ("number", _) => key = Some((column()?, Key::Number)),
-                ("address", _) => key = Some((column()?, Key::Address)),
+                ("address", _) => address = Some(column()?),
                 ("bytes", _) => bytes = Some(column()?),
                 ("header", "") => has_header = true,
                 ("delimiter", "tab") => delimiter = b'\t',
@@ -79,10 +58,8 @@ impl FromStr for Columns {
                 _ => return Err(error(word)),
             }
         }
-        let (key, kind) = key.ok_or_else(|| error(text))?;
         Ok(Self {
-            key,
-            kind,
+            address: address.ok_or_else(|| error(text))?,
             bytes,
             has_header,
             delimiter,
@@ -90,17 +67,16 @@ impl FromStr for Columns {
     }
 }
 
-/// A table of requests: comma-separated values, with a key for each request and perhaps a size.
+/// A table of references: comma-separated values, with an address for each and perhaps a size.
 pub struct Csv<R: Read> {
     reader: csv::Reader<R>,
     record: ByteRecord,
     columns: Columns,
-    view: View,
 }
 
 impl<R: Read> Csv<R> {
     /// Starts at the first row.
-    pub fn new(input: R, columns: Columns, view: View) -> Self {
+    pub fn new(input: R, columns: Columns) -> Self {
         let reader = ReaderBuilder::new()
             .has_headers(columns.has_header)
             .delimiter(columns.delimiter)
@@ -110,16 +86,15 @@ impl<R: Read> Csv<R> {
             reader,
             record: ByteRecord::new(),
             columns,
-            view,
         }
     }
 
-    /// The request of a row, or what the row lacks.
+    /// The reference of a row, or what the row lacks.
     fn reference(&self) -> Result<Reference, &'static str> {
         let field = |column| self.record.get(column).map(<[u8]>::trim_ascii);
-        let key = field(self.columns.key)
-            .filter(|key| !key.is_empty())
-            .ok_or(KEY_NEEDED)?;
+        let address = field(self.columns.address)
+            .and_then(number)
+            .ok_or(ADDRESS_NEEDED)?;
         let bytes = match self.columns.bytes {
             Some(column) => {
                 let bytes = field(column).and_then(number).ok_or(BYTES_NEEDED)?;
@@ -127,17 +102,9 @@ impl<R: Read> Csv<R> {
             }
             None => 1,
         };
-        let key = match self.columns.kind {
-            Key::Name => name_number(key),
-            Key::Number | Key::Address => number(key).ok_or(NUMBER_NEEDED)?,
-        };
-        let (address, bytes) = match self.columns.are_objects() {
-            true => self.view.place(key, bytes),
-            false => (key, bytes.max(1)),
-        };
         Ok(Reference {
             address,
-            bytes,
+            bytes: bytes.max(1),
             task: 0,
             access: Access::Read,
         })
@@ -185,11 +152,4 @@ fn number(text: &[u8]) -> Option<u64> {
         [b'0', b'x' | b'X', digits @ ..] => lines::number(digits, 16),
         [b'+', digits @ ..] | digits => lines::number(digits, 10),
     }
-}
-
-/// A number for a name: the 64-bit hash FNV-1a.
-fn name_number(name: &[u8]) -> u64 {
-    name.iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
-    })
 }

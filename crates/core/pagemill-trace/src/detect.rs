@@ -3,8 +3,8 @@ use std::io::Read;
 use crate::compressed::unpacked;
 use crate::native::MAGIC;
 use crate::{
-    ChampSim, Columns, Csv, DrCacheSim, Lackey, NativeReader, OracleGeneral, Trace, TraceError,
-    View, drcachesim, lackey,
+    ChampSim, Columns, Csv, DrCacheSim, Lackey, NativeReader, Trace, TraceError, drcachesim,
+    lackey,
 };
 
 /// How a trace is written.
@@ -16,8 +16,6 @@ pub enum Format {
     Lackey,
     /// Text of the view tool of DynamoRIO's drcachesim.
     DrCacheSim,
-    /// libCacheSim's binary `oracleGeneral`. It has no mark of its own, so it has to be asked for.
-    OracleGeneral,
     /// Instructions of ChampSim, uncompressed; to be asked for.
     ChampSim,
     /// A table; to be asked for.
@@ -31,7 +29,6 @@ impl Format {
             Self::Native => "pagemill's own trace",
             Self::Lackey => "text of Valgrind's lackey",
             Self::DrCacheSim => "text of DynamoRIO's drcachesim",
-            Self::OracleGeneral => "libCacheSim's oracleGeneral",
             Self::ChampSim => "a trace of ChampSim",
             Self::Csv(_) => "a table",
         }
@@ -39,15 +36,6 @@ impl Format {
 
     fn is_text(self) -> bool {
         matches!(self, Self::Lackey | Self::DrCacheSim | Self::Csv(_))
-    }
-
-    /// Whether its references are to objects, which have no place in memory.
-    pub fn holds_objects(self) -> bool {
-        match self {
-            Self::OracleGeneral => true,
-            Self::Csv(columns) => columns.are_objects(),
-            Self::Native | Self::Lackey | Self::DrCacheSim | Self::ChampSim => false,
-        }
     }
 }
 
@@ -65,14 +53,12 @@ pub fn detect(input: impl Read) -> Result<Format, TraceError> {
 }
 
 /// Opens a trace of `format`, or of the format that its first bytes tell; what gzip or zstd compressed is unpacked.
-/// `view` is what an object of a format without addresses stands for.
 ///
 /// # Errors
 /// The input cannot be read, or is no trace.
 pub fn open<'a>(
     input: impl Read + 'a,
     format: Option<Format>,
-    view: View,
 ) -> Result<Box<dyn Trace + 'a>, TraceError> {
     let (head, mut input) = unpacked(input)?;
     let format = match format {
@@ -87,9 +73,8 @@ pub fn open<'a>(
         Format::Native => Box::new(NativeReader::new(input)?),
         Format::Lackey => Box::new(Lackey::new(input)),
         Format::DrCacheSim => Box::new(DrCacheSim::new(input)),
-        Format::OracleGeneral => Box::new(OracleGeneral::new(input, view)),
         Format::ChampSim => Box::new(ChampSim::new(input)),
-        Format::Csv(columns) => Box::new(Csv::new(input, columns, view)),
+        Format::Csv(columns) => Box::new(Csv::new(input, columns)),
     })
 }
 

@@ -13,8 +13,6 @@ mod error;
 mod lackey;
 mod lines;
 mod native;
-mod objects;
-mod oracle_general;
 mod records;
 mod reference;
 
@@ -26,8 +24,6 @@ pub use drcachesim::DrCacheSim;
 pub use error::TraceError;
 pub use lackey::Lackey;
 pub use native::{NativeReader, NativeWriter};
-pub use objects::View;
-pub use oracle_general::OracleGeneral;
 pub use reference::{Access, Reference};
 
 /// References in the order in which they happened.

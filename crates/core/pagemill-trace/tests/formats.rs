@@ -1,8 +1,8 @@
 //! Formats: what is written is read back, and what is damaged is never taken for whole.
 
 use pagemill_trace::{
-    Access, ChampSim, Columns, Csv, Format, Lackey, NativeReader, NativeWriter, OracleGeneral,
-    Reference, Trace, TraceError, View, detect, open,
+    Access, ChampSim, Columns, Csv, Format, Lackey, NativeReader, NativeWriter, Reference,
+    Trace, TraceError, detect, open,
 };
 use proptest::prelude::*;
 
@@ -74,10 +74,10 @@ proptest! {
 
     #[test]
     fn any_bytes_are_a_trace_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let csv = Format::Csv("object=1,bytes=2".parse().expect("columns"));
-        let formats = [Format::Native, Format::Lackey, Format::DrCacheSim, Format::OracleGeneral, Format::ChampSim, csv];
+        let csv = Format::Csv("address=1,bytes=2".parse().expect("columns"));
+        let formats = [Format::Native, Format::Lackey, Format::DrCacheSim, Format::ChampSim, csv];
         for format in std::iter::once(None).chain(formats.map(Some)) {
-            if let Ok(mut trace) = open(&bytes[..], format, View::Lines(64)) {
+            if let Ok(mut trace) = open(&bytes[..], format) {
                 // It ends, whatever it says.
                 let _ = all(&mut *trace);
             }
@@ -149,7 +149,7 @@ fn lackey_text_is_read() {
         reference(0x421_c7cc, 2, Access::Write),
     ];
     let mut trace =
-        open(text.as_bytes(), None, View::Lines(64)).expect("its lines name its format");
+        open(text.as_bytes(), None).expect("its lines name its format");
     assert_eq!(all(&mut *trace).expect("it is whole"), expected);
 }
 
@@ -182,50 +182,6 @@ fn a_line_that_is_no_reference_is_named() {
     let endless = vec![b'L'; 10 << 20];
     let error = all(&mut Lackey::new(&endless[..])).expect_err("one line");
     assert!(error.to_string().len() < 250, "{error}");
-}
-
-#[test]
-fn objects_of_oracle_general_are_lines() {
-    let record = |object: u64| {
-        [
-            &7_u32.to_le_bytes()[..],
-            &object.to_le_bytes(),
-            &4096_u32.to_le_bytes(),
-            &(-1_i64).to_le_bytes(),
-        ]
-        .concat()
-    };
-    let bytes = [record(5), record(6), record(5)].concat();
-    let mut trace = OracleGeneral::new(&bytes[..], View::Lines(64));
-    let addresses: Vec<u64> = all(&mut trace)
-        .expect("whole records")
-        .iter()
-        .map(|reference| reference.address)
-        .collect();
-    assert_eq!(addresses, [320, 384, 320]);
-    let error =
-        all(&mut OracleGeneral::new(&bytes[..50], View::Lines(64))).expect_err("half a record");
-    assert!(
-        matches!(error, TraceError::CutOff { references: 2 }),
-        "{error}"
-    );
-}
-
-#[test]
-fn objects_keep_their_number_and_size_where_they_are_wanted() {
-    let record = |object: u64, size: u32| {
-        [
-            &7_u32.to_le_bytes()[..],
-            &object.to_le_bytes(),
-            &size.to_le_bytes(),
-            &(-1_i64).to_le_bytes(),
-        ]
-        .concat()
-    };
-    let bytes = [record(u64::MAX, 4096), record(6, 0)].concat();
-    let read = all(&mut OracleGeneral::new(&bytes[..], View::Objects)).expect("whole records");
-    let found: Vec<(u64, u32)> = read.iter().map(|one| (one.address, one.bytes)).collect();
-    assert_eq!(found, [(u64::MAX, 4096), (6, 1)]);
 }
 
 #[test]
@@ -273,7 +229,7 @@ fn text_of_drcachesim_is_read() {
         Format::DrCacheSim
     );
     let mut trace =
-        open(VIEWED.as_bytes(), None, View::Lines(64)).expect("its lines name its format");
+        open(VIEWED.as_bytes(), None).expect("its lines name its format");
     let read = all(&mut *trace).expect("it is whole");
     let found: Vec<(u64, u32, Access)> = read
         .iter()
@@ -294,7 +250,7 @@ fn text_of_drcachesim_is_read() {
     ] {
         let text = format!("{VIEWED}{bad}\n");
         let mut trace =
-            open(text.as_bytes(), Some(Format::DrCacheSim), View::Lines(64)).expect("opened");
+            open(text.as_bytes(), Some(Format::DrCacheSim)).expect("opened");
         let error = all(&mut *trace).expect_err(bad).to_string();
         assert!(
             error.starts_with(&format!("line 8 is no reference: `{bad}`")),
@@ -303,79 +259,37 @@ fn text_of_drcachesim_is_read() {
     }
 }
 
-fn table(columns: &str, text: &str, view: View) -> Result<Vec<(u64, u32)>, TraceError> {
+fn table(columns: &str, text: &str) -> Result<Vec<(u64, u32)>, TraceError> {
     let columns: Columns = columns.parse().expect("columns");
-    let read = all(&mut Csv::new(text.as_bytes(), columns, view))?;
+    let read = all(&mut Csv::new(text.as_bytes(), columns))?;
     Ok(read.iter().map(|one| (one.address, one.bytes)).collect())
 }
 
 #[test]
 fn tables_are_read_by_their_columns() {
-    let text = "time,id,size\n1, 17 ,100\n2,0x12,200\n";
-    let read = |view| table("number=2,bytes=3,header", text, view).expect("a table");
-    assert_eq!(read(View::Objects), [(17, 100), (18, 200)]);
-    assert_eq!(read(View::Lines(64)), [(17 * 64, 1), (18 * 64, 1)]);
-    let read = table(
-        "address=1,delimiter=space",
-        "0x1000 r\n8 w\n",
-        View::Objects,
-    );
-    assert_eq!(read.expect("a table"), [(0x1000, 1), (8, 1)]);
-}
-
-/// Names are bytes: how a number is written counts, unless the column is said to be of numbers.
-#[test]
-fn names_of_objects_get_numbers_of_their_own() {
-    let names = [
-        "a",
-        "b",
-        "\"x;y\"",
-        "7",
-        "007",
-        "+7",
-        "0x7",
-        "7.0",
-        "-7",
-        "A",
-        "caf\u{e9}",
-        "cafe\u{301}",
-    ];
-    let text: String = names
-        .iter()
-        .chain(&names)
-        .map(|name| format!(" {name} ;1\n"))
-        .collect();
-    let text = text.replace(" \"x;y\" ", "\"x;y\"");
-    let read = table("object=1,delimiter=;", &text, View::Objects).expect("a table");
-    let keys: Vec<u64> = read.iter().map(|one| one.0).collect();
-    let unique: std::collections::BTreeSet<&u64> = keys.iter().collect();
-    assert_eq!(unique.len(), names.len());
-    assert_eq!(keys[..names.len()], keys[names.len()..]);
-    let numbers = "7\n007\n+7\n0x7\n0X7\n";
-    let read = table("number=1", numbers, View::Objects).expect("a table");
-    assert_eq!(read, [(7, 1); 5]);
+    let text = "time,at,size\n1, 17 ,100\n2,0x12,0\n3,0X7,8\n4,+007,8\n";
+    let read = table("address=2,bytes=3,header", text).expect("a table");
+    assert_eq!(read, [(17, 100), (18, 1), (7, 8), (7, 8)]);
+    let read = table("address=1,delimiter=space", "0x1000 r\n8 w\n").expect("a table");
+    assert_eq!(read, [(0x1000, 1), (8, 1)]);
 }
 
 #[test]
-fn rows_that_are_no_requests_are_named() {
+fn rows_that_are_no_references_are_named() {
     for (columns, text, needed) in [
-        ("address=1", "16\nhello\n", "a number in the column"),
-        ("number=1", "16\n-7\n", "a number in the column"),
-        (
-            "address=1",
-            "16\n18446744073709551616\n",
-            "a number in the column",
-        ),
-        ("object=1,bytes=2", "1,10\n2,large\n", "a size in bytes"),
-        ("object=1,bytes=2", "1,10\n2,-4\n", "a size in bytes"),
-        ("object=1,bytes=2", "1,10\n2,4.5\n", "a size in bytes"),
-        ("object=1,bytes=2", "1,10\n2,\n", "a size in bytes"),
-        ("object=1,bytes=2", "1,10\n2\n", "a size in bytes"),
-        ("object=2", "1,1\n2\n", "the column of the object"),
-        ("object=2", "1,1\n2, \n", "the column of the object"),
-        ("object=1,bytes=2", "1,1\n2,4294967296\n", "below 4 GiB"),
+        ("address=1", "16\nhello\n", "an address in the column"),
+        ("address=1", "16\n-7\n", "an address in the column"),
+        ("address=1", "16\n18446744073709551616\n", "an address in the column"),
+        ("address=2", "1,1\n2\n", "an address in the column"),
+        ("address=2", "1,1\n2, \n", "an address in the column"),
+        ("address=1,bytes=2", "1,10\n2,large\n", "a size in bytes"),
+        ("address=1,bytes=2", "1,10\n2,-4\n", "a size in bytes"),
+        ("address=1,bytes=2", "1,10\n2,4.5\n", "a size in bytes"),
+        ("address=1,bytes=2", "1,10\n2,\n", "a size in bytes"),
+        ("address=1,bytes=2", "1,10\n2\n", "a size in bytes"),
+        ("address=1,bytes=2", "1,1\n2,4294967296\n", "below 4 GiB"),
     ] {
-        let error = table(columns, text, View::Objects)
+        let error = table(columns, text)
             .expect_err(text)
             .to_string();
         assert!(
@@ -383,14 +297,7 @@ fn rows_that_are_no_requests_are_named() {
             "{error}"
         );
     }
-    for bad in [
-        "",
-        "object",
-        "object=0",
-        "bytes=1",
-        "object=1,size=2",
-        "object=1,delimiter=ab",
-    ] {
+    for bad in ["", "address", "address=0", "bytes=1", "object=1", "address=1,size=2", "address=1,delimiter=ab"] {
         let error = bad.parse::<Columns>().expect_err(bad).to_string();
         assert!(error.contains("describes no column"), "{error}");
     }
@@ -401,7 +308,7 @@ fn other_files_are_no_traces() {
     for bytes in [&b""[..], b"\x7fELF", b"hello\nworld\n", &[0; 48]] {
         assert!(
             matches!(
-                open(bytes, None, View::Lines(64)),
+                open(bytes, None),
                 Err(TraceError::UnknownFormat)
             ),
             "{bytes:?}"
@@ -435,16 +342,6 @@ fn the_recorder_of_the_virtual_machine_writes_this_format() {
     });
 }
 
-fn request(time: u32, object: u64, bytes: u32, next: i64) -> Vec<u8> {
-    [
-        &time.to_le_bytes()[..],
-        &object.to_le_bytes(),
-        &bytes.to_le_bytes(),
-        &next.to_le_bytes(),
-    ]
-    .concat()
-}
-
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     use std::io::Write;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -467,17 +364,12 @@ fn skipped() -> Vec<u8> {
 }
 
 fn read_as(bytes: &[u8], format: Format) -> Result<Vec<Reference>, TraceError> {
-    all(&mut *open(bytes, Some(format), View::Objects)?)
+    all(&mut *open(bytes, Some(format))?)
 }
 
 /// A small file of each format.
-fn samples() -> [(Format, Vec<u8>); 6] {
-    let table = Format::Csv("object=1,bytes=2".parse().expect("columns"));
-    let requests = [
-        request(0, 1, 10, 2),
-        request(4, 2, 20, -1),
-        request(4, 1, 10, i64::MAX),
-    ];
+fn samples() -> [(Format, Vec<u8>); 5] {
+    let table = Format::Csv("address=1,bytes=2".parse().expect("columns"));
     let mut instruction = [0; 64];
     instruction[32] = 7;
     [
@@ -487,9 +379,8 @@ fn samples() -> [(Format, Vec<u8>); 6] {
             b"==1== Lackey\n L 1ffeffe7e0,8\nI  1,2\n M 10,4\n".to_vec(),
         ),
         (Format::DrCacheSim, VIEWED.as_bytes().to_vec()),
-        (Format::OracleGeneral, requests.concat()),
         (Format::ChampSim, instruction.repeat(3)),
-        (table, b"one,10\ntwo,20\none,10\n".to_vec()),
+        (table, b"1,10\n2,20\n1,10\n".to_vec()),
     ]
 }
 
@@ -568,9 +459,9 @@ fn a_packed_file_that_is_damaged_is_refused() {
         read_as(&noisy, format).expect_err("something follows");
     }
     // The sum at the end is wrong, and the numbers would be read.
-    let mut packed = zstd(&samples()[3].1);
+    let mut packed = zstd(&written(&many()[..1000]));
     *packed.last_mut().expect("a sum") ^= 1;
-    let error = read_as(&packed, Format::OracleGeneral).expect_err("another sum");
+    let error = read_as(&packed, format).expect_err("another sum");
     assert!(error.to_string().contains("checksum"), "{error}");
 }
 
@@ -602,33 +493,6 @@ fn files_of_another_kind_are_refused_by_name() {
                 let whole = &file[..file.len() / 192 * 192];
                 read_as(whole, format).expect_err("another kind");
             }
-        }
-    }
-}
-
-/// What oracleGeneral says of the next request has to fit; times may be out of order by a day, as requests are logged when they end.
-#[test]
-fn requests_of_oracle_general_that_contradict_are_named() {
-    let first = request(90_000, 1, 10, 1);
-    for (second, is_right) in [
-        (request(90_000, 1, 10, -1), true),
-        (request(90_000, 1, 10, -2), true),
-        (request(90_001, 1, u32::MAX, i64::MAX), true),
-        (request(u32::MAX, 1, 0, 2), true),
-        (request(89_999, 1, 10, -1), true),
-        (request(3_600, 1, 10, -1), true),
-        (request(3_599, 1, 10, -1), false),
-        (request(90_000, 1, 10, 1), false),
-        (request(90_000, 1, 10, 0), false),
-        (request(90_000, 1, 10, -3), false),
-    ] {
-        let file = [first.clone(), second].concat();
-        match read_as(&file, Format::OracleGeneral) {
-            Ok(read) => assert!(is_right && read.len() == 2),
-            Err(error) => assert!(
-                !is_right && error.to_string().contains("byte 24"),
-                "{error}"
-            ),
         }
     }
 }

@@ -5,7 +5,6 @@ use std::fmt::Write;
 use clap::{Args, ValueEnum};
 use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 use pagemill_policy::migration::{FullSlotRule, POLICIES};
-use pagemill_policy::replacement::REPLACEMENTS;
 use pagemill_policy::residency::{AHEADS, EVICTIONS, GROWTHS, STRATEGIES};
 use pagemill_policy::translation::ORGANIZATIONS;
 use pagemill_scenario::{
@@ -170,9 +169,6 @@ fn policies() -> Vec<Item> {
     let quotas = QUOTA_POLICIES
         .iter()
         .map(|entry| of_kind("quota of colors", entry.name, entry.summary));
-    let replacements = REPLACEMENTS
-        .iter()
-        .map(|entry| of_kind("replacement in a cache", entry.name, entry.summary));
     transfer_modes()
         .map(item)
         .chain(organizations)
@@ -181,7 +177,6 @@ fn policies() -> Vec<Item> {
         .chain(evictions)
         .chain(aheads)
         .chain(quotas)
-        .chain(replacements)
         .collect()
 }
 

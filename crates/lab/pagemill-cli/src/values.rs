@@ -3,9 +3,7 @@
 use std::num::NonZeroUsize;
 
 use clap::Args;
-use pagemill_policy::replacement::{REPLACEMENTS, ReplacementEntry};
 use pagemill_policy::residency::{AccessPattern, STRATEGIES, StrategyEntry, Variant};
-use pagemill_run::mrc::policies::CacheSize;
 use pagemill_scenario::quantity::Dimension;
 
 /// A pattern by name.
@@ -33,24 +31,6 @@ pub fn factor(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
         _ => Err("use a number above 0, such as 1.5".to_owned()),
-    }
-}
-
-/// A replacement policy by name.
-pub fn replacement(text: &str) -> Result<&'static ReplacementEntry, String> {
-    REPLACEMENTS.find(text).map_err(|error| error.to_string())
-}
-
-/// A capacity: a size with its unit, a plain number, or a share in percent.
-pub fn cache_size(text: &str) -> Result<CacheSize, String> {
-    if let Some(percent) = text.strip_suffix('%') {
-        return factor(percent)
-            .map(|percent| CacheSize::Share(percent / 100.0))
-            .map_err(|_| "use a share above 0, such as 10%".to_owned());
-    }
-    match text.parse() {
-        Ok(number) => Ok(CacheSize::Bytes(number)),
-        Err(_) => size(text).map(CacheSize::Bytes),
     }
 }
 

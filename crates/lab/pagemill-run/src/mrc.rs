@@ -1,7 +1,5 @@
 //! The miss-ratio curve of references to memory, for every number of page colors.
 
-pub mod policies;
-
 use pagemill_policy::coloring::{CacheGeometry, MissCurve, Palette, SensitivityRule};
 use pagemill_report::{
     Column, ColumnKind, DescriptionEntry, DescriptionSection, Fact, Lines, Plot, PlotForm,

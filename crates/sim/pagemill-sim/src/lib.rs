@@ -3,13 +3,12 @@
 //! [`gpu::Gpu`] is a simulated GPU for a host program; [`gpu::GpuMachine`] says what it is made of. [`uvm`] is a GPU under
 //! the unified-memory driver, for data larger than its memory. [`nic`] is a network of nodes. [`fault_path`] is a
 //! core that faults, and who clears its pages. [`shared_cache`] are tasks that share a cache.
-//! [`paging`] is a program whose memory is paged. [`object_cache`] counts misses of many capacities, without a clock. [`parts`] are the pieces that keep time.
+//! [`paging`] is a program whose memory is paged. [`parts`] are the pieces that keep time.
 #![forbid(unsafe_code)]
 
 pub mod fault_path;
 pub mod gpu;
 pub mod nic;
-pub mod object_cache;
 pub mod paging;
 pub mod parts;
 pub mod shared_cache;

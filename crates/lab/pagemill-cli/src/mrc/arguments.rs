@@ -1,19 +1,15 @@
 //! The arguments of `pagemill mrc`.
 
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use pagemill_policy::replacement::ReplacementEntry;
-use pagemill_run::mrc::policies::CacheSize;
 
 use crate::output::RunFormat;
 use crate::values;
 
-/// Without --policy: exact for every number of page colors, in one pass. Colors change the number of sets of a cache, not its ways: the usual
-/// curve by stack distances is an approximation, which --stack-distance adds. With --policy: the misses of replacement
-/// policies for a list of sizes, exact or of a sample.
+/// Exact for every number of page colors, in one pass. Colors change the number of sets of a cache, not its ways: the usual curve by stack
+/// distances is an approximation, which --stack-distance adds.
 #[derive(Args, Debug)]
 pub struct MrcArguments {
     /// A trace: pagemill's format, text of `valgrind --tool=lackey --trace-mem=yes` or of DynamoRIO's view tool, or another format by name
@@ -62,35 +58,9 @@ pub struct MrcArguments {
 
     /// The columns of a table of comma-separated values, from 1
     ///
-    /// As object=2,bytes=3,header,delimiter=; for requests of objects by name, number=2 by number, or address=1 for memory.
+    /// As address=2,bytes=3,header,delimiter=;
     #[arg(long, value_name = "COLUMNS", conflicts_with = "trace_format")]
     pub csv: Option<pagemill_trace::Columns>,
-
-    /// Show the curves of these policies of `pagemill list policies`, with commas between, instead of colors
-    #[arg(long = "policy", value_name = "LIST", value_delimiter = ',', value_parser = values::replacement,
-          conflicts_with_all = ["cache_bytes", "page_bytes", "sample", "stack_distance"])]
-    pub policies: Vec<&'static ReplacementEntry>,
-
-    /// With --policy: capacities, with commas between, in bytes or as a share of all, as 64KiB or 10% [default: 12 shares]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::cache_size, requires = "policies")]
-    pub sizes: Vec<CacheSize>,
-
-    /// With --policy: count every object as 1, so that sizes are numbers of objects
-    #[arg(long, requires = "policies")]
-    pub ignore_sizes: bool,
-
-    /// With --policy: watch this share of all objects, chosen by hash, as 0.01
-    #[arg(
-        long,
-        value_name = "SHARE",
-        requires = "policies",
-        conflicts_with = "sample_objects"
-    )]
-    pub sample_rate: Option<f64>,
-
-    /// With --policy: watch this many objects, chosen by hash; memory does not grow with the trace
-    #[arg(long, value_name = "N", requires = "policies")]
-    pub sample_objects: Option<NonZeroUsize>,
 
     /// Capacity of the shared cache
     #[arg(long = "cache", value_name = "SIZE", value_parser = values::size, default_value = "6MiB")]
@@ -145,8 +115,6 @@ pub enum TraceFormat {
     Lackey,
     /// Text of the view tool of DynamoRIO's drcachesim
     Drcachesim,
-    /// libCacheSim's binary format; for page colors, an object is a line
-    OracleGeneral,
     /// Instructions of ChampSim
     Champsim,
 }
@@ -157,7 +125,6 @@ impl From<TraceFormat> for pagemill_trace::Format {
             TraceFormat::Native => Self::Native,
             TraceFormat::Lackey => Self::Lackey,
             TraceFormat::Drcachesim => Self::DrCacheSim,
-            TraceFormat::OracleGeneral => Self::OracleGeneral,
             TraceFormat::Champsim => Self::ChampSim,
         }
     }

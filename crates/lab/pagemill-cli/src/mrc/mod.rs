@@ -1,7 +1,6 @@
-//! `pagemill mrc`: the miss-ratio curve of a trace, or of a program, for every number of page colors or for replacement policies.
+//! `pagemill mrc`: the miss-ratio curve of a trace, or of a program, for every number of page colors.
 
 mod arguments;
-mod policies;
 mod program;
 mod record;
 mod sources;
@@ -15,7 +14,7 @@ use std::path::Path;
 use indicatif::{ProgressBar, ProgressStyle};
 use pagemill_report::{OutputDir, ResultSet};
 use pagemill_run::mrc::{Mrc, MrcError, MrcSpec};
-use pagemill_trace::{View, open};
+use pagemill_trace::open;
 
 use crate::failure::Failure;
 use crate::output::{hand_over, print_results};
@@ -40,11 +39,7 @@ pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
     let Some(trace) = arguments.trace.as_ref().or(recorded) else {
         return Err(Failure::Usage("no trace and no program".to_owned()));
     };
-    let set = if arguments.policies.is_empty() {
-        read(arguments, trace, colors(arguments)?)?
-    } else {
-        policies::curves(arguments, trace, title(arguments))?
-    };
+    let set = read(arguments, trace, colors(arguments)?)?;
     hand_over(arguments.out.as_deref(), &set, || {
         print_results(&set, arguments.format)
     })
@@ -93,8 +88,7 @@ fn read(arguments: &MrcArguments, path: &Path, mut mrc: Mrc) -> Result<ResultSet
     let progress = progress(bytes);
     let format = arguments.format_of_trace();
     let input = progress.wrap_read(file);
-    let mut trace =
-        open(input, format, View::Lines(mrc.line_bytes())).map_err(|error| unreadable(&error))?;
+    let mut trace = open(input, format).map_err(|error| unreadable(&error))?;
     let mut block = Vec::new();
     loop {
         trace

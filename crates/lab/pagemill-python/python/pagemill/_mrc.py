@@ -28,7 +28,7 @@ def mrc(
     Parameters
     ----------
     trace:
-        The path of a trace (pagemill's format, valgrind's lackey, libCacheSim's oracleGeneral), or a one-dimensional
+        The path of a trace (pagemill's format, valgrind's lackey, DynamoRIO's drcachesim), or a one-dimensional
         array of byte addresses, each of which is referenced for `access_bytes` bytes, by task 0.
     cache_bytes, ways, line_bytes, page_bytes:
         The cache: capacity, lines of a set, bytes of a line; and the page size.
