@@ -1,7 +1,5 @@
 //! `results.json` back to a [`ResultSet`]: rows and columns, which is what comparisons need.
 
-mod version_1;
-
 use serde_json::{Map, Value as Json};
 
 use crate::json::SCHEMA;
@@ -50,7 +48,7 @@ pub fn read(text: &str) -> Result<ResultSet, ReadError> {
         .as_object()
         .ok_or_else(|| ReadError::NotResults("the top level is not an object".to_owned()))?;
     let schema = word(object, "schema")?;
-    if schema != SCHEMA && schema != version_1::SCHEMA {
+    if schema != SCHEMA {
         return Err(ReadError::OtherSchema { found: schema });
     }
     let columns = list(object, "columns")?
@@ -75,9 +73,6 @@ pub fn read(text: &str) -> Result<ResultSet, ReadError> {
         .enumerate()
         .map(|(index, row)| self::row(index, row, &set.columns))
         .collect::<Result<Vec<_>, _>>()?;
-    if schema == version_1::SCHEMA {
-        version_1::divide(&mut set);
-    }
     if let Some(kind) = object.get("kind").and_then(Json::as_str) {
         set.rows
             .iter_mut()

@@ -8,7 +8,8 @@ use crate::{Access, Reference, Trace, TraceError, lines};
 /// References of a block.
 const BLOCK: usize = 16 << 10;
 
-const ADDRESS_NEEDED: &str = "an address in the column that --csv names so, from 0 on; a first row of names is a `header`";
+const ADDRESS_NEEDED: &str =
+    "an address in the column that --csv names so, from 0 on; a first row of names is a `header`";
 const BYTES_NEEDED: &str = "a size in bytes in the column `bytes`, from 0 on; leave `bytes` out where rows have none, and name a first row of names `header`";
 const BYTES_MAX_NEEDED: &str = "a size below 4 GiB: write all sizes in a larger unit, as KiB";
 

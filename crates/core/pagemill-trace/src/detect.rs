@@ -3,8 +3,7 @@ use std::io::Read;
 use crate::compressed::unpacked;
 use crate::native::MAGIC;
 use crate::{
-    ChampSim, Columns, Csv, DrCacheSim, Lackey, NativeReader, Trace, TraceError, drcachesim,
-    lackey,
+    ChampSim, Columns, Csv, DrCacheSim, Lackey, NativeReader, Trace, TraceError, drcachesim, lackey,
 };
 
 /// How a trace is written.

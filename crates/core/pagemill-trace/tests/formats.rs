@@ -1,8 +1,8 @@
 //! Formats: what is written is read back, and what is damaged is never taken for whole.
 
 use pagemill_trace::{
-    Access, ChampSim, Columns, Csv, Format, Lackey, NativeReader, NativeWriter, Reference,
-    Trace, TraceError, detect, open,
+    Access, ChampSim, Columns, Csv, Format, Lackey, NativeReader, NativeWriter, Reference, Trace,
+    TraceError, detect, open,
 };
 use proptest::prelude::*;
 
@@ -148,8 +148,7 @@ fn lackey_text_is_read() {
         reference(0x421_c7cc, 2, Access::Read),
         reference(0x421_c7cc, 2, Access::Write),
     ];
-    let mut trace =
-        open(text.as_bytes(), None).expect("its lines name its format");
+    let mut trace = open(text.as_bytes(), None).expect("its lines name its format");
     assert_eq!(all(&mut *trace).expect("it is whole"), expected);
 }
 
@@ -228,8 +227,7 @@ fn text_of_drcachesim_is_read() {
         detect(VIEWED.as_bytes()).expect("known"),
         Format::DrCacheSim
     );
-    let mut trace =
-        open(VIEWED.as_bytes(), None).expect("its lines name its format");
+    let mut trace = open(VIEWED.as_bytes(), None).expect("its lines name its format");
     let read = all(&mut *trace).expect("it is whole");
     let found: Vec<(u64, u32, Access)> = read
         .iter()
@@ -249,8 +247,7 @@ fn text_of_drcachesim_is_read() {
         "hello",
     ] {
         let text = format!("{VIEWED}{bad}\n");
-        let mut trace =
-            open(text.as_bytes(), Some(Format::DrCacheSim)).expect("opened");
+        let mut trace = open(text.as_bytes(), Some(Format::DrCacheSim)).expect("opened");
         let error = all(&mut *trace).expect_err(bad).to_string();
         assert!(
             error.starts_with(&format!("line 8 is no reference: `{bad}`")),
@@ -279,7 +276,11 @@ fn rows_that_are_no_references_are_named() {
     for (columns, text, needed) in [
         ("address=1", "16\nhello\n", "an address in the column"),
         ("address=1", "16\n-7\n", "an address in the column"),
-        ("address=1", "16\n18446744073709551616\n", "an address in the column"),
+        (
+            "address=1",
+            "16\n18446744073709551616\n",
+            "an address in the column",
+        ),
         ("address=2", "1,1\n2\n", "an address in the column"),
         ("address=2", "1,1\n2, \n", "an address in the column"),
         ("address=1,bytes=2", "1,10\n2,large\n", "a size in bytes"),
@@ -289,15 +290,21 @@ fn rows_that_are_no_references_are_named() {
         ("address=1,bytes=2", "1,10\n2\n", "a size in bytes"),
         ("address=1,bytes=2", "1,1\n2,4294967296\n", "below 4 GiB"),
     ] {
-        let error = table(columns, text)
-            .expect_err(text)
-            .to_string();
+        let error = table(columns, text).expect_err(text).to_string();
         assert!(
             error.starts_with("line 2 is no reference") && error.contains(needed),
             "{error}"
         );
     }
-    for bad in ["", "address", "address=0", "bytes=1", "object=1", "address=1,size=2", "address=1,delimiter=ab"] {
+    for bad in [
+        "",
+        "address",
+        "address=0",
+        "bytes=1",
+        "object=1",
+        "address=1,size=2",
+        "address=1,delimiter=ab",
+    ] {
         let error = bad.parse::<Columns>().expect_err(bad).to_string();
         assert!(error.contains("describes no column"), "{error}");
     }
@@ -307,10 +314,7 @@ fn rows_that_are_no_references_are_named() {
 fn other_files_are_no_traces() {
     for bytes in [&b""[..], b"\x7fELF", b"hello\nworld\n", &[0; 48]] {
         assert!(
-            matches!(
-                open(bytes, None),
-                Err(TraceError::UnknownFormat)
-            ),
+            matches!(open(bytes, None), Err(TraceError::UnknownFormat)),
             "{bytes:?}"
         );
     }

@@ -5,8 +5,6 @@ use pagemill_report::OutputDirError;
 use pagemill_run::StoreError;
 use pagemill_scenario::InputErrors;
 
-use crate::shell::typed;
-
 /// What a shell reports for a process that Ctrl-C ended.
 pub const INTERRUPTED: u8 = 130;
 
@@ -30,11 +28,6 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A command was asked for under a name that it had before.
-    pub fn renamed(command: &str, words: &[String]) -> Self {
-        Self::Usage(new_name(command, words))
-    }
-
     /// The exit code of the process.
     pub fn exit_code(&self) -> ExitCode {
         match self {
@@ -60,13 +53,6 @@ impl Failure {
         // A closed standard error leaves no place for a message.
         let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
     }
-}
-
-/// What to say of a command that is called `command` now, with the words to type after it.
-pub fn new_name(command: &str, words: &[String]) -> String {
-    let words: Vec<String> = words.iter().map(|word| typed(word)).collect();
-    let words = words.join(" ");
-    format!("this has another name now: pagemill {command} {words}")
 }
 
 impl From<InputErrors> for Failure {

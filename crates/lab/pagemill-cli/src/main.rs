@@ -17,7 +17,6 @@ mod list;
 mod mpi;
 mod mrc;
 mod nsight;
-mod old_names;
 mod output;
 mod pager;
 mod preload;
@@ -38,8 +37,7 @@ use args::{Arguments, Command};
 
 fn main() -> ExitCode {
     help::complete();
-    let words = old_names::today(std::env::args_os().collect());
-    let matches = args::command().try_get_matches_from(words);
+    let matches = args::command().try_get_matches();
     match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => execute(arguments.command),
         // Help that cannot be written is no success.

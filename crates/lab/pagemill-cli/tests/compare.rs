@@ -10,7 +10,7 @@ fn results(rows: &[(&str, Value, Value, Value)]) -> String {
     let row = |(strategy, factor, time, rate): &(&str, Value, Value, Value)| json!({"strategy": strategy, "factor": factor, "time_ns": time, "rate": rate});
     let column = |name: &str, role: &str, kind: &str| json!({"name": name, "role": role, "kind": kind, "unit": "", "doc": ""});
     json!({
-        "schema": "pagemill-results/1", "scenario": "s", "title": "S", "about": "", "pagemill_version": "1.2.3", "seed": 0,
+        "schema": "pagemill-results/2", "scenario": "s", "title": "S", "about": "", "pagemill_version": "1.2.3", "seed": 0,
         "columns": [
             column("strategy", "parameter", "text"), column("factor", "parameter", "number"),
             column("time_ns", "metric", "time_ns"), column("rate", "metric", "bytes_per_second"),
@@ -186,7 +186,7 @@ fn what_cannot_be_compared_is_code_2_and_says_why() {
         ("", &[], "b.json: not JSON"),
         ("{\"schema\": 1}", &[], "no results of pagemill"),
         (
-            &simulated().replace("results/1", "results/9"),
+            &simulated().replace("results/2", "results/9"),
             &[],
             "pagemill-results/9",
         ),

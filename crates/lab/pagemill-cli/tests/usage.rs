@@ -173,32 +173,6 @@ fn bash_completes_commands_options_and_names() {
 }
 
 #[test]
-fn old_names_are_answered_with_the_new_ones() {
-    for (old, new) in [
-        (
-            "compare --help",
-            "`pagemill compare` is `pagemill report compare` now",
-        ),
-        (
-            "sweep --help",
-            "`pagemill sweep` is `pagemill run --keep` now",
-        ),
-        (
-            "zero bench --help",
-            "`pagemill zero bench` is `pagemill doctor zero` now",
-        ),
-    ] {
-        let words: Vec<&str> = old.split(' ').collect();
-        let output = pagemill(std::path::Path::new("."))
-            .args(&words)
-            .output()
-            .expect("it runs");
-        assert!(output.status.success(), "{old}");
-        assert_eq!(String::from_utf8_lossy(&output.stderr).trim(), new);
-    }
-}
-
-#[test]
 fn the_version_is_told() {
     assert_eq!(
         run(&["--version"]).result(),

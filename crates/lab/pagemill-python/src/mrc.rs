@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pagemill_run::mrc::{Mrc, MrcError, MrcSpec};
-use pagemill_trace::{Access, Reference, View, open};
+use pagemill_trace::{Access, Reference, open};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
@@ -76,7 +76,7 @@ fn raised(error: MrcError) -> PyErr {
 }
 
 fn read(mrc: &mut Mrc, file: File, stop: &AtomicBool) -> Result<(), MrcError> {
-    let mut trace = open(file, None, View::Lines(mrc.line_bytes()))?;
+    let mut trace = open(file, None)?;
     let mut block = Vec::new();
     while !stop.load(Ordering::Relaxed) {
         trace.next_block(&mut block)?;

@@ -9,7 +9,7 @@ use std::path::Path;
 use pagemill_policy::coloring::{CacheGeometry, Palette};
 use pagemill_sim::shared_cache::{ColorSweep, SweepSpec};
 use pagemill_testkit::bench::cpu_rate;
-use pagemill_trace::{View, open};
+use pagemill_trace::open;
 use pagemill_types::PageSize;
 use pagemill_workloads::{CPU_PROGRAMS, CpuProgramInfo};
 
@@ -47,7 +47,7 @@ fn of_program(info: &'static CpuProgramInfo) -> References {
 }
 
 fn of_trace(path: &Path) -> Result<References, Box<dyn Error>> {
-    let mut trace = open(File::open(path)?, None, View::Lines(64))?;
+    let mut trace = open(File::open(path)?, None)?;
     let (mut block, mut references) = (Vec::new(), References::new());
     while references.len() < REFERENCES_MAX {
         trace.next_block(&mut block)?;

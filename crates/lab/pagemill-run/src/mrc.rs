@@ -93,11 +93,6 @@ impl Mrc {
         })
     }
 
-    /// Size of a line in bytes.
-    pub fn line_bytes(&self) -> u32 {
-        self.line_bytes
-    }
-
     /// The next references of the trace.
     ///
     /// # Errors

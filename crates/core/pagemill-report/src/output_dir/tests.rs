@@ -1,7 +1,7 @@
 use super::*;
 
-const OLD: &str = "{\n  \"schema\": \"pagemill-results/1\",\n  \"seed\": 1\n}\n";
-const NEW: &str = "{\n  \"schema\": \"pagemill-results/1\",\n  \"seed\": 2\n}\n";
+const OLD: &str = "{\n  \"schema\": \"pagemill-results/2\",\n  \"seed\": 1\n}\n";
+const NEW: &str = "{\n  \"schema\": \"pagemill-results/2\",\n  \"seed\": 2\n}\n";
 
 const STEPS: [Step; 7] = [
     Step::Create,

@@ -11,14 +11,10 @@ use crate::output::{RunFormat, TextFormat};
 use crate::values;
 
 #[derive(Args, Debug)]
-#[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
+#[command(arg_required_else_help = true)]
 pub struct AdviseArguments {
     #[command(subcommand)]
-    pub question: Option<Question>,
-
-    /// The question without its name, as it was asked before questions had names
-    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
-    pub unnamed: Vec<String>,
+    pub question: Question,
 }
 
 #[derive(Subcommand, Debug)]

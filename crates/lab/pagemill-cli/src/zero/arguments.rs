@@ -20,9 +20,6 @@ pub enum ZeroCommand {
     Status(StatusArguments),
     /// Run a program whose large allocations are served by the pool
     Run(PreloadArguments),
-    /// `pagemill advise zero` under its earlier name
-    #[command(hide = true)]
-    Advise(Renamed),
 }
 
 /// Needs huge pages in the kernel's stock; as root, --reserve adds them for the time of the run.
@@ -158,11 +155,4 @@ impl MemorySource {
             Self::Populate => "populate",
         }
     }
-}
-
-/// Whatever followed the old name.
-#[derive(Args, Debug)]
-pub struct Renamed {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub rest: Vec<String>,
 }

@@ -19,6 +19,5 @@ pub fn zero(arguments: &ZeroArguments) -> Result<(), Failure> {
         ZeroCommand::Serve(arguments) => serve::serve(arguments),
         ZeroCommand::Status(arguments) => status::status(arguments),
         ZeroCommand::Run(arguments) => preload::run(arguments),
-        ZeroCommand::Advise(renamed) => Err(Failure::renamed("advise zero", &renamed.rest)),
     }
 }

@@ -107,7 +107,7 @@ def advise(question: str, about: Words, **options: Any) -> Result:
     Returns
     -------
     Result
-        As ``pagemill advise --format json`` prints it.
+        As ``pagemill advise program --format json`` prints it.
 
     Raises
     ------

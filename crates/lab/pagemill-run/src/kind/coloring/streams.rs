@@ -4,7 +4,7 @@ use std::fs::File;
 
 use pagemill_scenario::TaskSource;
 use pagemill_sim::shared_cache::{Reference, ReferenceStream, StreamError};
-use pagemill_trace::{Access, Trace, View, open};
+use pagemill_trace::{Access, Trace, open};
 use pagemill_types::VirtAddr;
 
 use crate::RunOptions;
@@ -45,8 +45,7 @@ fn references(
             let failed =
                 |error: &dyn std::fmt::Display| StreamError(format!("{}: {error}", path.display()));
             let file = File::open(path).map_err(|error| failed(&error))?;
-            let trace =
-                open(file, None, View::Lines(line_bytes)).map_err(|error| failed(&error))?;
+            let trace = open(file, None).map_err(|error| failed(&error))?;
             Ok(Box::new(TraceStream {
                 name: path.display().to_string(),
                 trace,
