@@ -1,3 +1,16 @@
+// The decisions of NVIDIA's UVM driver, without its clock: open-gpu-kernel-modules (uvm_gpu_replayable_faults.c, uvm_va_block.c,
+// uvm_perf_prefetch.c, uvm_perf_thrashing.c) is the source of what happens in which order. A page of 4 KiB is in one of these states:
+//
+//                      +------ CPU touches first ------+
+//                      |                               v
+//   untouched --GPU touches first--> GPU memory <---> CPU memory
+//                                      |   ^  fault, prefetch, counter |
+//                              read    |   |                           | prefers CPU, pinned,
+//                              mostly  v   | GPU writes                v accessed by GPU
+//                                    in both memories        CPU memory, mapped for the GPU
+//
+// GPU memory is given out by whole blocks of 2 MiB (chunks), pages move one by one; so what is evicted is a block, and a block
+// with one page of use costs as much room as a full one.
 mod advice;
 mod around;
 mod host;
@@ -316,6 +329,8 @@ impl Driver {
         }
         effects.clear();
         self.collapse(block, written, effects);
+        // The order matters: advice keeps a page where it is before thrashing is asked, and what thrashes is not grown, or the prefetch
+        // tree would bring back in the next batch what was pinned in this one.
         let wanted = self.host_pages(faulted).and(&self.extent(block));
         let wanted = wanted
             .without(self.places.resident(block))
@@ -439,6 +454,7 @@ impl Driver {
         if thrashing.is_quiet() {
             return *faulted;
         }
+        // Throttled and pinned pages are taken out one by one; the rest of the block moves as if they had not faulted.
         for page in faulted.pages() {
             match thrashing.hint(block, page, now) {
                 ThrashingHint::None => {}
@@ -459,6 +475,7 @@ impl Driver {
         let barred = PageMask::FULL
             .without(&self.extent(block))
             .or(&advice.prefers_cpu);
+        // A page that prefers the CPU must not be carried along: a block that has one is not grown.
         if !advice.prefers_cpu.is_empty() {
             return *moving;
         }
@@ -494,6 +511,7 @@ impl Driver {
         if self.chunks.contains(block) {
             self.eviction.brought(&mut self.chunks, block);
         } else {
+            // Room is made before the block gets its chunk, and never by the block itself: `victim` and `along` keep it.
             while self.is_full() {
                 let Some(victim) = self.eviction.victim(&self.chunks, block) else {
                     break;
@@ -504,6 +522,7 @@ impl Driver {
             self.eviction.came(block);
             effects.new_chunk = !self.walks_host_tables();
         }
+        // Untouched pages are cleared on the GPU, and nothing of them crosses the link.
         let populated = fetched.and(&self.untouched.get(block));
         self.untouched.remove(block, &populated);
         let kept = self.duplicable(block).without(written);
@@ -561,6 +580,7 @@ impl Driver {
         if self.places.send_back(block, leaving) {
             self.give_chunk_back(block);
         }
+        // With access counters the GPU keeps a mapping of what left, since counters see only accesses that do not fault.
         let stays_mapped = if self.counters.is_some() {
             *leaving
         } else {

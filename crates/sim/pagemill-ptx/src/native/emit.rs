@@ -148,6 +148,14 @@ pub(super) fn emit(code: &Code, stream: &Stream, purpose: Purpose) -> Option<Emi
         purpose,
         has_failed: false,
     };
+    // Every stream is emitted twice. Most warps run with all lanes: their code has no masks at all. The other variant merges every
+    // result under the lanes' mask. A branch that only some lanes take leads from the first to the second, and where the lanes
+    // meet again, back. Layout of the result:
+    //
+    //   trampoline | paths | whole warps | its stubs | partial warps | its stubs | constants
+    //
+    // A stub is what is rarely run (a way out, an edge that must store registers, a split): behind all other code, so that the usual
+    // way is straight and stays in the instruction cache.
     let leaders = leaders(stream);
     let mut entries = Entries {
         region: regions(&leaders),
@@ -241,6 +249,8 @@ impl Emitter<'_> {
         let mut falls = false;
         for pc in 0..leaders.len() {
             self.pc = pc;
+            // Regions begin with nothing in registers, so that every edge into one agrees: what is live is stored before, on each edge.
+            // A region is a loop's body in most kernels, and loads its lines once per turn.
             if let Some(head) = self.heads[pc] {
                 if falls {
                     self.flush(pc);
@@ -321,6 +331,8 @@ impl Emitter<'_> {
                 self.end(inst);
                 Done::STRAIGHT
             }
+            // The interpreter has an implementation of every instruction, this one only of what is hot. Registers are made true in memory, the
+            // interpreter executes one instruction, and comes back behind it by `entries`.
             _ => {
                 self.flush(self.pc);
                 self.asm.mov_imm(RAX, self.pc as u32);
@@ -574,6 +586,7 @@ impl Emitter<'_> {
         if let Some(register) = self.cache.take() {
             return register;
         }
+        // A line that is read again later goes to memory if memory has not got it; one that is dead is just forgotten.
         match self.cache.evict() {
             Some(entry) => {
                 let is_needed = |slot| self.live.is_live(self.pc, slot);
@@ -618,6 +631,8 @@ impl Emitter<'_> {
     pub(super) fn line(&mut self, name: Name, canonical: bool) -> [Zmm; 4] {
         if let Some(entry) = self.cache.find(name) {
             let found = *entry;
+            // PTX gives one NaN for all operations, processors keep the operand's. So results of floating point are raw until something
+            // can tell: an integer operation, a store. A chain of multiply-adds never pays for it.
             if canonical && found.is_raw {
                 entry.is_raw = false;
                 self.canonicalize(name.bank, found.registers());
@@ -723,6 +738,7 @@ impl Emitter<'_> {
         if is_raw {
             self.canonicalize(name.bank, registers);
         }
+        // Lanes elsewhere keep the old value: it has to be in registers, canonical, for the merge.
         let old = self.line(name, true);
         let op = match name.bank {
             Bank::Wide => VMOVDQA64_LOAD,

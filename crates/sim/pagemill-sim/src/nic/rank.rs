@@ -190,6 +190,13 @@ impl<M: Moment> Rank<M> {
         let request = self.new_request();
         let rung = self.busy_for(at, self.messages.send_overhead);
         let is_local = self.node.is_local(self.id, send.dest);
+        // Three protocols by length, as MPI libraries over such interfaces have them (MVAPICH, Open MPI's openib):
+        //
+        //   short       sender:  descriptor holds the bytes ------------------>  copied out
+        //   eager       sender:  copy to a buffer, write --------------------->  copied out
+        //   rendezvous  sender:  announce -->  receive posted: clear -->  data straight into place
+        //
+        // The first two end at the sender when its buffer is free again; the third when the receiver has met it, however late that is.
         if is_local || send.bytes <= u64::from(self.messages.eager_bytes) {
             self.send_eager(rung, request, send, steps);
         } else {
@@ -201,11 +208,13 @@ impl<M: Moment> Rank<M> {
 
     fn send_eager(&mut self, rung: Picos, request: Request, send: &Send, steps: &mut Vec<Step>) {
         let body = Body::Eager { tag: send.tag };
+        // A message this short rides in the descriptor: the interface reads no memory for it, and its buffer is free at once.
         let is_local = self.node.is_local(self.id, send.dest);
         let done = if !is_local && send.bytes <= u64::from(self.messages.short_bytes) {
             self.short(rung, send.dest, send.bytes as u32, body, steps);
             rung
         } else {
+            // The copy is the program's time, the write behind it the interface's: a sender goes on while its data leave.
             let copied = self.busy_for(rung, self.messages.copy_bandwidth.time_for(send.bytes));
             let operation = Operation::Write {
                 local: COPY_BUFFER,
@@ -242,6 +251,7 @@ impl<M: Moment> Rank<M> {
                     request,
                     receive: *receive,
                 };
+                // The message may still be arriving: it is known from its first packet on, and its data are there at `ready_at`.
                 self.matched(at.max(message.ready_at), &posted, &message, steps);
             }
         }
@@ -375,6 +385,7 @@ impl<M: Moment> Rank<M> {
                 self.clear(at, receive, packet.source, send, steps);
             }
             Body::Data { receive, .. } => self.data(at, packet, receive, steps),
+            // A write that the translation table refused stores nothing, and its sender hears so: bytes are never half there.
             Body::Write { operation } => {
                 if arrived.status.is_success() {
                     let (address, bytes) = (packet.flight.to.address, packet.flight.bytes);
@@ -426,6 +437,7 @@ impl<M: Moment> Rank<M> {
             announced,
         };
         match self.matching.arrived(packet.source, tag) {
+            // MPI's order: of messages that fit a receive the first that was sent, of receives that fit a message the first that was posted.
             Some(posted) => self.matched(at, &posted, &message, steps),
             None => self.matching.keep(message),
         }
@@ -440,6 +452,7 @@ impl<M: Moment> Rank<M> {
         steps: &mut Vec<Step>,
     ) {
         let (request, source) = (posted.request, message.message.source);
+        // MPI's truncation: what fits is delivered, and the status says that it was cut.
         let bytes = message.bytes.min(posted.receive.bytes);
         let is_truncated = bytes < message.bytes;
         if let Some(send) = message.announced {
@@ -584,6 +597,8 @@ impl<M: Moment> Rank<M> {
         body: Body,
         steps: &mut Vec<Step>,
     ) -> Picos {
+        // Ranks of one node share the interface and all of its state, so each keeps a copy of it and repeats the others' calls in one
+        // order (`NicCall`): processes stay apart, and times equal those of a single interface.
         if self.node.is_local(self.id, dest) {
             return self.pass(rung, dest, &operation, body, steps);
         }
@@ -651,6 +666,7 @@ impl<M: Moment> Rank<M> {
         debug_assert!(
             flight.kind != FlightKind::Short || flight.departure.first == flight.departure.last
         );
+        // Packets of one time are handed over by source and sequence: an order that every process of a run agrees on.
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         Packet {

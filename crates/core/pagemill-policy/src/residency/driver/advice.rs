@@ -129,6 +129,7 @@ impl Driver {
         match side {
             Side::Gpu => {
                 advice.prefetched_to_gpu = advice.prefetched_to_gpu.or(pages);
+                // A prefetch is not grown: the program named its pages. It evicts as a fault does.
                 let missing = pages.without(self.places.resident(block));
                 let fetched = self.fitting(&missing, &missing);
                 if !fetched.is_empty() {
@@ -152,6 +153,8 @@ impl Driver {
     /// Pages are in one memory again: where the program prefers them, or else in CPU memory.
     fn give_up_copies(&mut self, block: u32, pages: &PageMask, effects: &mut Effects) {
         let copies = pages.and(&self.duplicates.get(block));
+        // One copy of each page is given up. That of the CPU where the program prefers the GPU, else that of the GPU: the CPU's needs
+        // no transfer to be valid.
         let stay = copies.and(&self.advice_of(block).prefers_gpu);
         self.collapse(block, &stay, effects);
         let leaving = copies.without(&stay);

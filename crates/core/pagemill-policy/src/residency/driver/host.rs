@@ -38,6 +38,8 @@ impl Driver {
         self.untouched.remove(block, &first);
         let on_gpu = pages.and(self.places.resident(block));
         let duplicates = on_gpu.and(&self.duplicates.get(block));
+        // A CPU that writes makes the GPU's copy void, so all pages leave. One that reads takes what only the GPU has, and leaves a
+        // copy there if the program said that the page is read mostly.
         let (leaving, kept) = match writes {
             true => (on_gpu, PageMask::EMPTY),
             false => {

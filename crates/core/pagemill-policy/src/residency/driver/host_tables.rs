@@ -55,6 +55,7 @@ impl Driver {
             return *wanted;
         }
         let host_page = u64::from(self.policy.host_page.pages());
+        // Pages that faulted come before pages that would come along, and a page of the host comes whole or not at all.
         let whole = (free / host_page * host_page) as usize;
         wanted.and(first).pages().take(whole).collect()
     }

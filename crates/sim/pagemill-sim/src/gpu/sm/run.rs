@@ -170,6 +170,15 @@ impl Engine {
     ) -> Result<Option<RunOutcome>, RunError<S::Error>> {
         self.waiting.patience = patience;
         self.check_at = self.next_check();
+        // Discrete events over warps: the warp with the least time makes its next move, which books what it needs (its scheduler, the
+        // load-store unit, the path to memory) and puts it back at the time when that is free. Nothing is stepped by cycles.
+        //
+        //   Run --memory instruction--> Access --unit free--> Issue --all segments sent--> Run
+        //    |--wait for slots--> WaitSlots --last answer--> Run     |--path full--> (same place, later)
+        //    |--barrier--> Barrier --last warp--> Run
+        //    +--exit--> Drain --last answer--> Ended
+        //
+        // Equal times go by number of the warp, so a run is the same on every machine.
         while let Some((now, warp)) = self.next_event(path, stream) {
             let resumes = path.stall.resumes(self.homes[warp as usize].sm, now);
             if resumes > now {
@@ -303,6 +312,8 @@ impl Engine {
             }
             let due = path.due();
             let deferred_at = self.deferred.next_at();
+            // Three clocks meet here. At equal times requests go before the page manager, and both before warps: an access that comes back
+            // at the time of a replay has to see the pages as they were when it was sent.
             if due < deferred_at && due <= warp_at {
                 self.advance_pages(due, path);
                 continue;
@@ -350,6 +361,8 @@ impl Engine {
         if self.execution.thread_instructions > self.check_at {
             self.check(stream)?;
         }
+        // Issue is what the step takes from other warps of its scheduler, latency what it takes from this one: with enough warps a
+        // scheduler is busy all the time, and only the first counts.
         let start = self.schedulers[home.scheduler as usize].book(now, issue);
         let end = start + issue.max(latency);
         self.end_step(end, warp, home.slot, stream);
@@ -555,6 +568,7 @@ impl Engine {
         block.live_warps -= 1;
         block.end = block.end.max(at);
         if block.live_warps == 0 {
+            // The slot's next block starts from the end of this one, whichever warp of it was the last to be handled.
             let end = block.end;
             self.last_done = self.last_done.max(end);
             stream.end_block(slot);
@@ -627,6 +641,7 @@ impl Engine {
                     return;
                 }
             }
+            // The unit sends a segment in `segment_time`; stores and atomics carry data, and wait for the port into the network as well.
             state.access.stage = Stage::Issued;
             state.access.next += 1;
             at += self.segment_time;
@@ -662,6 +677,8 @@ impl Engine {
                 return self.deferred.push(later, Request { stage, ..request });
             }
             Progress::Waits => return,
+            // A load that came back to an L1 whose misses are all in flight passes it by: were it to wait, the fills it waits for could wait
+            // for it.
             Progress::Blocked(_, stage) if request.kind == AccessKind::Load => {
                 path.load_past_l1(at, &request, stage)
             }

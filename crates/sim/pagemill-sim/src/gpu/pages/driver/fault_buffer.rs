@@ -11,6 +11,15 @@ use std::collections::VecDeque;
 use pagemill_policy::residency::BLOCK_PAGES;
 use pagemill_types::{CheckSchedule, Invariants, Picos};
 
+// An access that faults takes three steps, each of which can be full:
+//
+//   warp --> table of its uTLB --> buffer --> batch of the driver
+//            (utlb_outstanding)   (order)    (batch_entries)
+//     |           |
+//     |           +- same page: joins the entry, costs no room
+//     +- table full: blocked, until a replay makes room
+//
+// Which faults a batch gets decides everything behind it: neighbors that arrive in one batch are one copy, in two batches two.
 use super::spec::{FaultOrder, FaultSpec};
 use blocked::Blocked;
 use turns::Turns;
@@ -107,6 +116,7 @@ impl<W: Waiter> Table<W> {
     /// The entry of `page`. Most pages have none, which a look at all of them finds fastest.
     #[inline]
     fn find(&self, page: u32) -> Option<u32> {
+        // Without an early end, so that the compiler compares many pages at a time: tables hold some tens, and mostly miss.
         let found = self
             .pages
             .iter()
@@ -238,6 +248,7 @@ impl<W: Waiter> FaultBuffer<W> {
         let limit = limit as usize;
         match self.order_of_faults {
             FaultOrder::Arrival => faults.extend(due.take(limit).map(|entry| fault_of(entry.id))),
+            // GPUs drain the tables round robin: a batch has entries of all SMs, not of the one that faulted first.
             FaultOrder::Turns => {
                 let due = due.map(|entry| (entry.id, entries[entry.id as usize].first.utlb()));
                 faults.extend(self.turns.choose(due, limit).map(fault_of));
@@ -293,6 +304,7 @@ impl<W: Waiter> FaultBuffer<W> {
         for &block in changed {
             self.take_ended(block, &is_there, &mut ended);
         }
+        // In the order in which they were made, not that of blocks: warps must not wake in an order that depends on addresses.
         ended.sort_unstable_by_key(|&(number, _)| number);
         for (number, id) in ended.drain(..) {
             self.order[(number - self.first_number) as usize].id = NONE;
@@ -310,6 +322,7 @@ impl<W: Waiter> FaultBuffer<W> {
             self.order.pop_front();
             self.first_number += 1;
         }
+        // Room is given away once for each replay, as the hardware drops and repeats blocked accesses only then.
         for table in &mut self.tables {
             let room = self.limit - table.pages.len();
             match self.order_of_faults {

@@ -254,6 +254,7 @@ impl FaultHandler {
         } = self;
         let (mut now, mut moved) = (at, 0);
         driver.host_touch(bytes.clone(), writes, effects, |block, effects| {
+            // The CPU may touch a page whose copy to the GPU is still on the link: it waits for that first.
             let landed = now.max(ready_at[block as usize]);
             if !effects.in_place.is_empty() {
                 let used =
@@ -340,9 +341,18 @@ impl FaultHandler {
         buffer: &mut FaultBuffer<W>,
         host_link: &mut HostLink,
     ) -> HandlerStep {
+        // The driver is one thread, which works through a batch as the bottom half of NVIDIA's UVM does (Allen and Ge, SC 2021). Costs of
+        // its steps: ADR 0032. What its copies take is the link's time, and runs beside the next block:
+        //
+        //   driver  |fetch, entries|evict|block A|evict|block B|  waits  |replay|
+        //   link                    <-out-|       |---- A ---->|-- B --->|
+        //   GPU     (accesses of the batch sleep)                               repeated
+        //
+        // So a batch costs the longer of the two rows, and its replay is never before its last copy.
         match self.phase {
             Phase::Fetch => {
                 self.fetch(now, buffer, host_link);
+                // Entries count, not pages: a page that several SMs faulted on has an entry of each, and the driver reads them all.
                 let entries = Picos(self.costs.entry.0 * self.batch.entries);
                 let first = std::mem::take(&mut self.first_batch);
                 HandlerStep::Again(now + first + self.costs.batch + entries)
@@ -386,6 +396,7 @@ impl FaultHandler {
         });
         let faults = &mut self.batch.faults;
         buffer.fetch(now, self.batch_entries, faults);
+        // By block, so that a block is locked, decided and copied once for a batch however its faults are interleaved.
         faults.sort_unstable_by_key(Fault::order);
         self.batch.entries = faults.len() as u64;
         self.batch.next = 0;
@@ -408,6 +419,7 @@ impl FaultHandler {
     ) -> Option<Picos> {
         let rest = &self.batch.faults[self.batch.next..];
         let mut faults = 0;
+        // Faults first, then what the policy wants ahead of faults, then reports of access counters: the GPU sleeps for the first only.
         let block = if let Some(first) = rest.first() {
             let block = first.page / BLOCK_PAGES;
             let group = rest
@@ -425,6 +437,7 @@ impl FaultHandler {
                 .service_for(block, &faulted, &written, now, &mut self.effects);
             self.note(block, buffer);
             self.batch.needed = (events::FAULT, faulted);
+            // Only what moved says that its neighbors will be wanted: a page mapped or pinned in CPU memory says the opposite.
             if !self.effects.fetched.is_empty() {
                 self.driver.ahead(block, &mut self.batch.ahead);
             }
@@ -457,6 +470,7 @@ impl FaultHandler {
         recording::decided(&mut host_link.timeline, &self.effects, left.moment(now, at));
         let bytes = self.effects.copied_bytes();
         if bytes > 0 {
+            // Accesses of other warps may ask for the block before `bring` books its copy.
             // Until the copy begins, the earliest it can end at.
             self.ready_at[block as usize] =
                 at + self.costs.setup(copies) + host_link.link.least_time(Direction::ToGpu, bytes);
@@ -619,6 +633,7 @@ fn book(
     if effects.fetched.is_empty() && effects.duplicated.is_empty() {
         return 0;
     }
+    // Of what arrives, the part that was here before: `migrated` contains it, so the two are never added.
     let again = departed.get(&block).map_or(0, |left| {
         bytes(&effects.fetched.without(&effects.populated).and(left))
     });

@@ -56,11 +56,13 @@ impl<W: Waiter> Blocked<W> {
     /// Where the accesses begin that go next, and their warp. There is at least one waiter.
     fn next_run(&mut self) -> (usize, u32) {
         let warp_at = |place: usize| self.waiters.get(place).map(Waiter::warp);
+        // A warp whose accesses were cut by a full table goes on where it was: the hardware repeats an instruction, not a lane.
         if let Some(warp) = self.warp
             && warp_at(self.next) == Some(warp)
         {
             return (self.next, warp);
         }
+        // Which warp of an SM comes next is not documented. A fixed order would favor low addresses in every batch, so it is drawn.
         let mut start = self.chance.below(self.waiters.len() as u64) as usize;
         let warp = self.waiters[start].warp();
         while start > 0 && self.waiters[start - 1].warp() == warp {

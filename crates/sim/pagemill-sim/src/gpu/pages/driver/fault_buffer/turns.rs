@@ -49,6 +49,7 @@ impl Turns {
             self.entries.push((Rank::new(*count, turn), number));
             *count += 1;
         }
+        // Rank is (place within its TLB, turn of the TLB): the `limit` smallest are what a round robin would take, without walking it.
         if self.entries.len() > limit {
             self.entries
                 .select_nth_unstable_by_key(limit, |&(rank, _)| rank);
