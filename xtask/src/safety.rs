@@ -7,14 +7,12 @@ use crate::workspace;
 /// Lines of each crate that pointed elsewhere when this rule was made; a crate that is not listed has none.
 const POINTING: &[(&str, usize)] = &[
     ("pagemill-color-preload", 12),
-    ("pagemill-cudart", 456),
-    ("pagemill-fabric", 17),
+    ("pagemill-cudart", 172),
+    ("pagemill-fabric", 9),
     ("pagemill-linux", 2),
-    ("pagemill-mapping", 35),
-    ("pagemill-pager", 1),
+    ("pagemill-mapping", 34),
     ("pagemill-pager-cabi", 7),
     ("pagemill-pager-preload", 5),
-    ("pagemill-ptx", 2),
     ("pagemill-zero-preload", 1),
 ];
 

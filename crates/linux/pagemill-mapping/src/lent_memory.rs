@@ -107,7 +107,7 @@ impl<S: Source> LentMemory<S> {
         let result = act(self.open());
         self.lock.release();
         drop(signals);
-        // SAFETY: as above.
+        // SAFETY: this thread's errno is set back to what its caller had.
         unsafe { *libc::__errno_location() = errno };
         IS_INSIDE.set(false);
         Some(result)

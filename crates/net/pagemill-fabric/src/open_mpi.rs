@@ -226,7 +226,7 @@ unsafe extern "C" fn start_send(
     is_blocking: bool,
     request: *mut c_void,
 ) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: `START_SEND` stood in this place of Open MPI's table, and so has this type; it gets the arguments of its own caller.
     unsafe {
         from_true_bound(convertor, || {
             let send = std::mem::transmute::<*mut c_void, StartSend>(behind(&START_SEND));

@@ -134,7 +134,7 @@ macro_rules! locks {
             }
             // SAFETY: MPI's function of this name has this type; the caller's promises are passed on.
             let lock = unsafe { std::mem::transmute::<*mut c_void, Lock>(behind) };
-            // SAFETY: as above.
+            // SAFETY: the program passes the arguments of `MPI_Win_lock`; without a check is what MPI allows always.
             in_turn(window, true, || unsafe { lock(kind, rank, assertion & !NO_CHECK, window) })
         }
 
@@ -148,9 +148,9 @@ macro_rules! locks {
             if behind.is_null() {
                 return NO_MPI;
             }
-            // SAFETY: as above.
+            // SAFETY: MPI's function of this name has this type, and was found.
             let lock = unsafe { std::mem::transmute::<*mut c_void, LockAll>(behind) };
-            // SAFETY: as above.
+            // SAFETY: the program passes the arguments of `MPI_Win_lock_all`.
             in_turn(window, true, || unsafe { lock(assertion & !NO_CHECK, window) })
         }
     )*};
@@ -182,7 +182,7 @@ macro_rules! unlocks {
             }
             // SAFETY: MPI's function of this name has this type; the caller's promises are passed on.
             let unlock = unsafe { std::mem::transmute::<*mut c_void, Unlock>(behind) };
-            // SAFETY: as above.
+            // SAFETY: the program passes the arguments of the call that it made.
             in_turn(window, false, || unsafe { unlock(rank, window) })
         }
 
@@ -196,9 +196,9 @@ macro_rules! unlocks {
             if behind.is_null() {
                 return NO_MPI;
             }
-            // SAFETY: as above.
+            // SAFETY: MPI's function of this name has this type, and was found.
             let unlock = unsafe { std::mem::transmute::<*mut c_void, UnlockAll>(behind) };
-            // SAFETY: as above.
+            // SAFETY: the program passes the window that it locked.
             in_turn(window, false, || unsafe { unlock(window) })
         }
     )*};

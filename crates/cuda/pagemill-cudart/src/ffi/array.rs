@@ -163,12 +163,14 @@ unsafe fn run_on(
 // SAFETY, of all blocks below: see the module.
 api! {
     fn cudaMallocArray(to: *mut *mut c_void, format: *const ChannelFormat, width: usize, height: usize, flags: c_uint) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `format` as null or a pointer to
+        // `ChannelFormat`.
         unsafe { create(to, format, [width, height, 0], flags) }
     }
 
     fn cudaMalloc3DArray(to: *mut *mut c_void, format: *const ChannelFormat, extent: CudaExtent, flags: c_uint) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `format` as null or a pointer to
+        // `ChannelFormat`.
         unsafe { create(to, format, [extent.width, extent.height, extent.depth], flags) }
     }
 
@@ -182,7 +184,8 @@ api! {
     fn cudaArrayGetInfo(format: *mut ChannelFormat, extent: *mut CudaExtent, flags: *mut c_uint, array: *mut c_void) {
         let array = with_runtime(|runtime| runtime.array(address(array)).copied())?;
         let [width, height, depth] = array.asked.map(|texels| texels as usize);
-        // SAFETY: see above.
+        // SAFETY: the program passes `format` as null or room for `ChannelFormat`; `extent` as null or room for
+        // `CudaExtent`.
         unsafe {
             if !format.is_null() {
                 give(format, ChannelFormat::of(array.image.texel))?;
@@ -199,52 +202,52 @@ api! {
 
     fn cudaGetChannelDesc(to: *mut ChannelFormat, array: *const c_void) {
         let texel = with_runtime(|runtime| Ok(runtime.array(address(array))?.image.texel))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `ChannelFormat`.
         unsafe { give(to, ChannelFormat::of(texel)) }
     }
 
     fn cudaMemcpy2DToArray(to: *mut c_void, x_bytes: usize, row: usize, from: *const c_void, pitch: usize, width: usize, height: usize, kind: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { rows(End::Array(to, x_bytes, row), End::Memory((from, pitch)), (width, height), Order::now(kind)) }
     }
 
     fn cudaMemcpy2DToArrayAsync(to: *mut c_void, x_bytes: usize, row: usize, from: *const c_void, pitch: usize, width: usize, height: usize, kind: c_int, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { rows(End::Array(to, x_bytes, row), End::Memory((from, pitch)), (width, height), Order::queued(kind, stream)) }
     }
 
     fn cudaMemcpy2DFromArray(to: *mut c_void, pitch: usize, from: *const c_void, x_bytes: usize, row: usize, width: usize, height: usize, kind: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { rows(End::Memory((to, pitch)), End::Array(from, x_bytes, row), (width, height), Order::now(kind)) }
     }
 
     fn cudaMemcpy2DFromArrayAsync(to: *mut c_void, pitch: usize, from: *const c_void, x_bytes: usize, row: usize, width: usize, height: usize, kind: c_int, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { rows(End::Memory((to, pitch)), End::Array(from, x_bytes, row), (width, height), Order::queued(kind, stream)) }
     }
 
     fn cudaMemcpy2DArrayToArray(to: *mut c_void, to_x: usize, to_row: usize, from: *const c_void, from_x: usize, from_row: usize, width: usize, height: usize, kind: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { rows(End::Array(to, to_x, to_row), End::Array(from, from_x, from_row), (width, height), Order::now(kind)) }
     }
 
     fn cudaMemcpyToArray(to: *mut c_void, x_bytes: usize, row: usize, from: *const c_void, bytes: usize, kind: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { run_on((to, x_bytes, row), from, bytes, true, Order::now(kind)) }
     }
 
     fn cudaMemcpyToArrayAsync(to: *mut c_void, x_bytes: usize, row: usize, from: *const c_void, bytes: usize, kind: c_int, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { run_on((to, x_bytes, row), from, bytes, true, Order::queued(kind, stream)) }
     }
 
     fn cudaMemcpyFromArray(to: *mut c_void, from: *const c_void, x_bytes: usize, row: usize, bytes: usize, kind: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { run_on((from, x_bytes, row), to, bytes, false, Order::now(kind)) }
     }
 
     fn cudaMemcpyFromArrayAsync(to: *mut c_void, from: *const c_void, x_bytes: usize, row: usize, bytes: usize, kind: c_int, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { run_on((from, x_bytes, row), to, bytes, false, Order::queued(kind, stream)) }
     }
 }

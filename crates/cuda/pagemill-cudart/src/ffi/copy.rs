@@ -368,12 +368,12 @@ const LEGACY: *mut c_void = std::ptr::null_mut();
 // SAFETY, of all blocks below: see the module.
 api! {
     fn cudaMemcpy(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { linear(address(to), address(from), bytes, kind, LEGACY, Wait::Yes) }
     }
 
     fn cudaMemcpyAsync(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_int, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { linear(address(to), address(from), bytes, kind, stream, Wait::No) }
     }
 
@@ -396,88 +396,88 @@ api! {
     }
 
     fn cudaMemcpyPeer(to: *mut c_void, _to_device: c_int, from: *const c_void, _from_device: c_int, bytes: usize) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { linear(address(to), address(from), bytes, 4, LEGACY, Wait::Yes) }
     }
 
     fn cudaMemcpyPeerAsync(to: *mut c_void, _to_device: c_int, from: *const c_void, _from_device: c_int, bytes: usize, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { linear(address(to), address(from), bytes, 4, stream, Wait::No) }
     }
 
     fn cudaMemcpy2D(to: *mut c_void, to_pitch: usize, from: *const c_void, from_pitch: usize, width: usize, height: usize, kind: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { rows((to, to_pitch), (from, from_pitch), (width, height), kind, LEGACY, Wait::Yes) }
     }
 
     fn cudaMemcpy2DAsync(to: *mut c_void, to_pitch: usize, from: *const c_void, from_pitch: usize, width: usize, height: usize, kind: c_int, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { rows((to, to_pitch), (from, from_pitch), (width, height), kind, stream, Wait::No) }
     }
 
     fn cudaMemcpy3D(parameters: *const Memcpy3d) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameters` as null or a pointer to `Memcpy3d`.
         unsafe { copy_3d(parameters, LEGACY, Wait::Yes) }
     }
 
     fn cudaMemcpy3DAsync(parameters: *const Memcpy3d, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameters` as null or a pointer to `Memcpy3d`.
         unsafe { copy_3d(parameters, stream, Wait::No) }
     }
 
     fn cudaMemcpyToSymbol(shadow: *const c_void, from: *const c_void, bytes: usize, offset: usize, _kind: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { symbol(&Symbol { shadow, offset }, address(from), bytes, true, LEGACY, Wait::Yes) }
     }
 
     fn cudaMemcpyToSymbolAsync(shadow: *const c_void, from: *const c_void, bytes: usize, offset: usize, _kind: c_int, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { symbol(&Symbol { shadow, offset }, address(from), bytes, true, stream, Wait::No) }
     }
 
     fn cudaMemcpyFromSymbol(to: *mut c_void, shadow: *const c_void, bytes: usize, offset: usize, _kind: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { symbol(&Symbol { shadow, offset }, address(to), bytes, false, LEGACY, Wait::Yes) }
     }
 
     fn cudaMemcpyFromSymbolAsync(to: *mut c_void, shadow: *const c_void, bytes: usize, offset: usize, _kind: c_int, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { symbol(&Symbol { shadow, offset }, address(to), bytes, false, stream, Wait::No) }
     }
 
     fn cudaMemset(to: *mut c_void, value: c_int, bytes: usize) {
         let span = Span::linear(address(to), bytes as u64);
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(span, Extent::linear(bytes as u64), value, LEGACY, Wait::Yes) }
     }
 
     fn cudaMemsetAsync(to: *mut c_void, value: c_int, bytes: usize, stream: *mut c_void) {
         let span = Span::linear(address(to), bytes as u64);
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(span, Extent::linear(bytes as u64), value, stream, Wait::No) }
     }
 
     fn cudaMemset2D(to: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize) {
         let (span, extent) = set_rows(to, pitch, width, height);
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(span, extent, value, LEGACY, Wait::Yes) }
     }
 
     fn cudaMemset2DAsync(to: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize, stream: *mut c_void) {
         let (span, extent) = set_rows(to, pitch, width, height);
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(span, extent, value, stream, Wait::No) }
     }
 
     fn cudaMemset3D(to: PitchedPtr, value: c_int, extent: CudaExtent) {
         let span = pitched(to, Position { x: 0, y: 0, z: 0 }).ok_or_else(null)?;
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(span, extent.in_bytes(), value, LEGACY, Wait::Yes) }
     }
 
     fn cudaMemset3DAsync(to: PitchedPtr, value: c_int, extent: CudaExtent, stream: *mut c_void) {
         let span = pitched(to, Position { x: 0, y: 0, z: 0 }).ok_or_else(null)?;
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(span, extent.in_bytes(), value, stream, Wait::No) }
     }
 }

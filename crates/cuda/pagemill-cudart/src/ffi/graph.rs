@@ -162,14 +162,14 @@ pub(super) unsafe fn give_list(to: *mut *mut c_void, count: *mut usize, list: &[
     // SAFETY: by the contract of this function.
     let room = unsafe { count.read_unaligned() };
     for (index, &handle) in list.iter().enumerate().take(room) {
-        // SAFETY: as above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to.add(index), handle as *mut c_void)? };
     }
     for index in list.len()..room {
-        // SAFETY: as above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to.add(index), std::ptr::null_mut())? };
     }
-    // SAFETY: as above.
+    // SAFETY: the program passes `count` as null or room for a size.
     unsafe { give(count, list.len().min(room)) }
 }
 
@@ -255,7 +255,7 @@ pub(super) fn set_node(
 api! {
     fn cudaGraphCreate(to: *mut *mut c_void, _flags: c_uint) {
         let graph = with_runtime(|runtime| Ok(runtime.create_graph()))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, graph as *mut c_void) }
     }
 
@@ -268,12 +268,13 @@ api! {
     fn cudaGraphClone(to: *mut *mut c_void, graph: *mut c_void) {
         let copy = with_runtime(|runtime| runtime.clone_graph(address(graph)))?;
         user_object::inherit(address(graph), copy);
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, copy as *mut c_void) }
     }
 
     fn cudaGraphAddKernelNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const KernelNode) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
+        // as null or a pointer to `KernelNode`.
         unsafe {
             let node = parameters(node)?;
             add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
@@ -281,7 +282,8 @@ api! {
     }
 
     fn cudaGraphAddMemcpyNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const Memcpy3d) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
+        // as null or a pointer to `Memcpy3d`.
         unsafe {
             let node = parameters(node)?;
             add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
@@ -290,12 +292,13 @@ api! {
 
     fn cudaGraphAddMemcpyNode1D(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, destination: *mut c_void, source: *const c_void, bytes: usize, kind: c_int) {
         let plan = linear_plan(address(destination), address(source), bytes);
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
         unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Copy(plan, kind))) }
     }
 
     fn cudaGraphAddMemsetNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const MemsetNode) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
+        // as null or a pointer to `MemsetNode`.
         unsafe {
             let node = parameters(node)?;
             add(&Place { to, graph, after, count }, |_| node.work())
@@ -303,7 +306,8 @@ api! {
     }
 
     fn cudaGraphAddHostNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const HostNode) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
+        // as null or a pointer to `HostNode`.
         unsafe {
             let node = parameters(node)?;
             add(&Place { to, graph, after, count }, |_| node.work())
@@ -311,62 +315,64 @@ api! {
     }
 
     fn cudaGraphAddChildGraphNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, child: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
         unsafe {
             add(&Place { to, graph, after, count }, |runtime| runtime.child_work(address(child)))
         }
     }
 
     fn cudaGraphAddEmptyNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
         unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Empty)) }
     }
 
     fn cudaGraphAddEventRecordNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, event: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
         unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Record(address(event)))) }
     }
 
     fn cudaGraphAddEventWaitNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, event: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
         unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Wait(address(event)))) }
     }
 
     fn cudaGraphAddDependencies(graph: *mut c_void, from: *const u64, to: *const u64, _edges: *const c_void, count: usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `from` as null or with `count` values; `to` as null or with `count` values.
         unsafe { dependencies(graph, from, to, count, true) }
     }
 
     fn cudaGraphAddDependencies_v1(graph: *mut c_void, from: *const u64, to: *const u64, count: usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `from` as null or with `count` values; `to` as null or with `count` values.
         unsafe { dependencies(graph, from, to, count, true) }
     }
 
     fn cudaGraphRemoveDependencies(graph: *mut c_void, from: *const u64, to: *const u64, _edges: *const c_void, count: usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `from` as null or with `count` values; `to` as null or with `count` values.
         unsafe { dependencies(graph, from, to, count, false) }
     }
 
     fn cudaGraphRemoveDependencies_v1(graph: *mut c_void, from: *const u64, to: *const u64, count: usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `from` as null or with `count` values; `to` as null or with `count` values.
         unsafe { dependencies(graph, from, to, count, false) }
     }
 
     fn cudaGraphGetNodes(graph: *mut c_void, to: *mut *mut c_void, count: *mut usize) {
         let nodes = with_runtime(|runtime| runtime.nodes(address(graph), false))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for as many values as `count` says; `count` as null or room
+        // for a size.
         unsafe { give_list(to, count, &nodes) }
     }
 
     fn cudaGraphGetRootNodes(graph: *mut c_void, to: *mut *mut c_void, count: *mut usize) {
         let nodes = with_runtime(|runtime| runtime.nodes(address(graph), true))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for as many values as `count` says; `count` as null or room
+        // for a size.
         unsafe { give_list(to, count, &nodes) }
     }
 
     fn cudaGraphNodeGetType(node: *mut c_void, to: *mut c_int) {
         let kind = with_runtime(|runtime| Ok(runtime.node_work(address(node))?.node_type()))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, kind) }
     }
 
@@ -375,7 +381,7 @@ api! {
     }
 
     fn cudaGraphKernelNodeSetParams(node: *mut c_void, parameter: *const KernelNode) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `KernelNode`.
         unsafe {
             let kernel = parameters(parameter)?;
             set_node(node, |runtime| kernel.work(runtime))
@@ -383,13 +389,13 @@ api! {
     }
 
     fn cudaGraphMemsetNodeSetParams(node: *mut c_void, parameter: *const MemsetNode) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `MemsetNode`.
         let memset = unsafe { parameters(parameter)? };
         set_node(node, |_| memset.work())
     }
 
     fn cudaGraphExecKernelNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const KernelNode) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `KernelNode`.
         unsafe {
             let kernel = parameters(parameter)?;
             set_step(executable, node, |runtime| kernel.work(runtime))
@@ -402,24 +408,24 @@ api! {
     }
 
     fn cudaGraphExecMemsetNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const MemsetNode) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `MemsetNode`.
         let memset = unsafe { parameters(parameter)? };
         set_step(executable, node, |_| memset.work())
     }
 
     fn cudaGraphExecHostNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const HostNode) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `HostNode`.
         let host = unsafe { parameters(parameter)? };
         set_step(executable, node, |_| host.work())
     }
 
     fn cudaGraphInstantiate(to: *mut *mut c_void, graph: *mut c_void, _flags: c_ulonglong) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { instantiate(to, graph) }
     }
 
     fn cudaGraphInstantiateWithFlags(to: *mut *mut c_void, graph: *mut c_void, _flags: c_ulonglong) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { instantiate(to, graph) }
     }
 
@@ -428,7 +434,7 @@ api! {
         // `cudaGraphExecUpdateSuccess`, or that the topology has changed: the first field of `cudaGraphExecUpdateResultInfo`.
         let verdict = if fits { 0 } else { 2 };
         if !result.is_null() {
-            // SAFETY: see above.
+            // SAFETY: the program passes `result` as null or room for an int.
             unsafe { give(result, verdict)? };
         }
         if fits {
@@ -445,7 +451,7 @@ api! {
     }
 
     fn cudaGraphLaunch(executable: *mut c_void, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: a host node calls a function that the program gave for it, with data that it keeps until the graph has run.
         after_launch(unsafe { launch_graph(address(executable), stream_id(stream)) })
     }
 
@@ -468,7 +474,7 @@ api! {
         if to.is_null() {
             return Ok(());
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, graph as *mut c_void) }
     }
 

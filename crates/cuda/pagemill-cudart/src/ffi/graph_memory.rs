@@ -34,11 +34,12 @@ api! {
         if node.is_null() {
             return Err(null());
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `node` as null or room for `AllocationNode`.
         let mut parameters = unsafe { node.read_unaligned() };
         let (work, address) = with_runtime(|runtime| runtime.graph_allocation(parameters.bytes as u64))?;
         parameters.address = address;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `node` as null or room for `AllocationNode`;
+        // `after` as null or with `count` values.
         unsafe {
             add(&Place { to, graph, after, count }, |_| Ok(work))?;
             give(node, parameters)
@@ -46,7 +47,7 @@ api! {
     }
 
     fn cudaGraphAddMemFreeNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, pointer: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
         unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Free(address(pointer)))) }
     }
 
@@ -59,7 +60,7 @@ api! {
         // Pinned memory, on device 0.
         (properties[0], properties[1]) = (1, 1);
         let bytes = own_bytes as usize;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `AllocationNode`.
         unsafe { give(to, AllocationNode { properties, bytes, address: own }) }
     }
 
@@ -68,7 +69,7 @@ api! {
             Work::Free(address) => Ok(*address),
             _ => Err(Fault::new(CudaError::INVALID_VALUE, format!("{node:p} is no node that frees"))),
         })?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, freed as *mut c_void) }
     }
 
@@ -85,7 +86,7 @@ api! {
             USED_MOST | RESERVED_MOST => most,
             _ => return Err(unknown(attribute)),
         };
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
         unsafe { give(to, value) }
     }
 

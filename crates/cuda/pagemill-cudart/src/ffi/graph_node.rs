@@ -158,22 +158,24 @@ unsafe fn create_handle(to: *mut u64, graph: *mut c_void, value: c_uint, flags: 
 // SAFETY, of all blocks below: see the module.
 api! {
     fn cudaGraphAddNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, _edges: *const c_void, count: usize, parameter: *mut NodeParameters) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `parameter` as null or room for
+        // `NodeParameters`; `after` as null or with `count` values.
         unsafe { add_any(&Place { to, graph, after, count }, parameter, kernel_work) }
     }
 
     fn cudaGraphAddNode_v1(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, parameter: *mut NodeParameters) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `parameter` as null or room for
+        // `NodeParameters`; `after` as null or with `count` values.
         unsafe { add_any(&Place { to, graph, after, count }, parameter, kernel_work) }
     }
 
     fn cudaGraphConditionalHandleCreate(to: *mut u64, graph: *mut c_void, value: c_uint, flags: c_uint) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
         unsafe { create_handle(to, graph, value, flags) }
     }
 
     fn cudaGraphConditionalHandleCreate_v2(to: *mut u64, graph: *mut c_void, _context: *mut c_void, value: c_uint, flags: c_uint) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
         unsafe { create_handle(to, graph, value, flags) }
     }
 
@@ -181,7 +183,7 @@ api! {
         if !(0..=2).contains(&mode) {
             return Err(Fault::new(CudaError::INVALID_VALUE, format!("there is no capture mode {mode}")));
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `after` as null or with `count` values.
         let after = unsafe { handles(after, count)? };
         with_runtime(|runtime| runtime.begin_capture_to(stream_id(stream), address(graph), &after))
     }

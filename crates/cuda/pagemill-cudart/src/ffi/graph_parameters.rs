@@ -136,31 +136,31 @@ api! {
             arguments: found.arguments,
             extra: std::ptr::null(),
         };
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `KernelNode`.
         unsafe { give(to, parameters) }
     }
 
     fn cudaGraphMemsetNodeGetParams(node: *mut c_void, to: *mut MemsetNode) {
         let found = memset_of(node)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `MemsetNode`.
         unsafe { give(to, found) }
     }
 
     fn cudaGraphHostNodeGetParams(node: *mut c_void, to: *mut HostNode) {
         let found = host_of(node)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `HostNode`.
         unsafe { give(to, found) }
     }
 
     fn cudaGraphEventRecordNodeGetEvent(node: *mut c_void, to: *mut *mut c_void) {
         let event = event_of(node, true)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, event as *mut c_void) }
     }
 
     fn cudaGraphEventWaitNodeGetEvent(node: *mut c_void, to: *mut *mut c_void) {
         let event = event_of(node, false)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, event as *mut c_void) }
     }
 
@@ -181,12 +181,12 @@ api! {
     }
 
     fn cudaGraphNodeSetParams(node: *mut c_void, parameter: *const NodeParameters) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `NodeParameters`.
         set_node(node, |runtime| unsafe { work_of(parameter, kernel_work, runtime) })
     }
 
     fn cudaGraphExecNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const NodeParameters) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `NodeParameters`.
         set_step(executable, node, |runtime| unsafe { work_of(parameter, kernel_work, runtime) })
     }
 
@@ -204,19 +204,19 @@ api! {
 
     fn cudaGraphNodeGetEnabled(executable: *mut c_void, node: *mut c_void, to: *mut c_uint) {
         let enabled = with_runtime(|runtime| Ok(step_of(runtime, executable, node)?.enabled))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an unsigned int.
         unsafe { give(to, enabled.into()) }
     }
 
     fn cudaGraphNodeFindInClone(to: *mut *mut c_void, original: *mut c_void, copy: *mut c_void) {
         let node = with_runtime(|runtime| runtime.node_in_clone(address(original), address(copy)))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, node as *mut c_void) }
     }
 
     fn cudaGraphNodeGetContainingGraph(node: *mut c_void, to: *mut *mut c_void) {
         let graph = with_runtime(|runtime| runtime.graph_of(address(node)))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, graph as *mut c_void) }
     }
 
@@ -224,7 +224,7 @@ api! {
         if value.is_null() {
             return Err(null());
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `value` as null or a pointer to `[u64; 8]`.
         let value = unsafe { value.read_unaligned() };
         with_runtime(|runtime| {
             runtime.change_launch(address(node), |launch| apply_attribute(launch, id, &value))
@@ -233,7 +233,7 @@ api! {
 
     fn cudaGraphKernelNodeGetAttribute(node: *mut c_void, id: c_uint, to: *mut [u64; 8]) {
         let found = with_runtime(|runtime| kernel_of(runtime, node))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `[u64; 8]`.
         unsafe { give(to, attribute(&found.launch, id)) }
     }
 
@@ -249,7 +249,7 @@ api! {
             return Err(null());
         }
         let text = with_runtime(|runtime| drawing(runtime, address(graph)))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `path` as null or a C string.
         let path = unsafe { CStr::from_ptr(path) };
         let path = Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()));
         std::fs::write(path, text).map_err(|error| {
@@ -259,12 +259,12 @@ api! {
     }
 
     fn cudaGraphAddMemcpyNodeToSymbol(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, symbol: *const c_void, source: *const c_void, bytes: usize, offset: usize, kind: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
         unsafe { add(&Place { to, graph, after, count }, copy_of_symbol(symbol, source, (bytes, offset), true, kind)) }
     }
 
     fn cudaGraphAddMemcpyNodeFromSymbol(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, destination: *mut c_void, symbol: *const c_void, bytes: usize, offset: usize, kind: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
         unsafe { add(&Place { to, graph, after, count }, copy_of_symbol(symbol, destination, (bytes, offset), false, kind)) }
     }
 

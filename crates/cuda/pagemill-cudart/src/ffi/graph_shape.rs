@@ -125,80 +125,90 @@ unsafe fn update_capture(
 // SAFETY, of all blocks below: see the module.
 api! {
     fn cudaGraphGetEdges(graph: *mut c_void, from: *mut *mut c_void, to: *mut *mut c_void, _edges: *mut c_void, count: *mut usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `from` and `to` as null or room for as many values as `count` says; `count` as null
+        // or room for a size.
         unsafe { give_edges(graph, from, to, count) }
     }
 
     fn cudaGraphGetEdges_v1(graph: *mut c_void, from: *mut *mut c_void, to: *mut *mut c_void, count: *mut usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `from` and `to` as null or room for as many values as `count` says; `count` as null
+        // or room for a size.
         unsafe { give_edges(graph, from, to, count) }
     }
 
     fn cudaGraphNodeGetDependencies(node: *mut c_void, to: *mut *mut c_void, _edges: *mut c_void, count: *mut usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for as many values as `count` says; `count` as null or room
+        // for a size.
         unsafe { give_earlier(node, to, count) }
     }
 
     fn cudaGraphNodeGetDependencies_v1(node: *mut c_void, to: *mut *mut c_void, count: *mut usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for as many values as `count` says; `count` as null or room
+        // for a size.
         unsafe { give_earlier(node, to, count) }
     }
 
     fn cudaGraphNodeGetDependentNodes(node: *mut c_void, to: *mut *mut c_void, _edges: *mut c_void, count: *mut usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for as many values as `count` says; `count` as null or room
+        // for a size.
         unsafe { give_later(node, to, count) }
     }
 
     fn cudaGraphNodeGetDependentNodes_v1(node: *mut c_void, to: *mut *mut c_void, count: *mut usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for as many values as `count` says; `count` as null or room
+        // for a size.
         unsafe { give_later(node, to, count) }
     }
 
     fn cudaStreamGetCaptureInfo(stream: *mut c_void, status: *mut c_int, id: *mut c_ulonglong, graph: *mut *mut c_void, nodes: *mut *const u64, edges: *mut *const c_void, count: *mut usize) {
         if !edges.is_null() {
-            // SAFETY: see above.
+            // SAFETY: the program passes `edges` as null or room for an address.
             unsafe { give(edges, std::ptr::null())? };
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `status` as null or room for an int; `id` as null or room for a number of 64 bits;
+        // `graph` as null or room for as many values as `count` says; `nodes` as null or room for as many values as
+        // `count` says; `count` as null or room for a size.
         unsafe { give_capture(stream, &CaptureInfo { status, id, graph, nodes, count }) }
     }
 
     fn cudaStreamGetCaptureInfo_v12(stream: *mut c_void, status: *mut c_int, id: *mut c_ulonglong, graph: *mut *mut c_void, nodes: *mut *const u64, count: *mut usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `status` as null or room for an int; `id` as null or room for a number of 64 bits;
+        // `graph` as null or room for as many values as `count` says; `nodes` as null or room for as many values as
+        // `count` says; `count` as null or room for a size.
         unsafe { give_capture(stream, &CaptureInfo { status, id, graph, nodes, count }) }
     }
 
     fn cudaStreamGetCaptureInfo_v1(stream: *mut c_void, status: *mut c_int, id: *mut c_ulonglong) {
         let (graph, nodes, count) = (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: see above.
+        // SAFETY: the program passes `status` as null or room for an int; `id` as null or room for a number of 64 bits.
         unsafe { give_capture(stream, &CaptureInfo { status, id, graph, nodes, count }) }
     }
 
     fn cudaStreamUpdateCaptureDependencies(stream: *mut c_void, nodes: *const u64, _edges: *const c_void, count: usize, flags: c_uint) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `nodes` as null or with `count` values.
         unsafe { update_capture(stream, nodes, count, flags) }
     }
 
     fn cudaStreamUpdateCaptureDependencies_v1(stream: *mut c_void, nodes: *const u64, count: usize, flags: c_uint) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `nodes` as null or with `count` values.
         unsafe { update_capture(stream, nodes, count, flags) }
     }
 
     fn cudaGraphInstantiateWithParams(to: *mut *mut c_void, graph: *mut c_void, parameter: *mut c_ulonglong) {
         // Flags, the stream of the upload, the node that failed, the verdict.
         if !parameter.is_null() {
-            // SAFETY: see above.
+            // SAFETY: the program passes `parameter` as null or room for a number of 64 bits.
             unsafe {
                 give(parameter.add(2), 0)?;
                 give(parameter.add(3).cast::<c_uint>(), 0)?;
             }
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { instantiate(to, graph) }
     }
 
     fn cudaGraphMemcpyNodeSetParams(node: *mut c_void, parameter: *const Memcpy3d) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `Memcpy3d`.
         let copy = unsafe { parameters(parameter)? };
         set_node(node, |runtime| copy.work(runtime))
     }
@@ -209,13 +219,13 @@ api! {
     }
 
     fn cudaGraphExecMemcpyNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const Memcpy3d) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `Memcpy3d`.
         let copy = unsafe { parameters(parameter)? };
         set_step(executable, node, |runtime| copy.work(runtime))
     }
 
     fn cudaGraphHostNodeSetParams(node: *mut c_void, parameter: *const HostNode) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `HostNode`.
         let host = unsafe { parameters(parameter)? };
         set_node(node, |_| host.work())
     }
@@ -230,7 +240,7 @@ api! {
 
     fn cudaDeviceGetSharedMemConfig(to: *mut c_int) {
         // Banks of four bytes.
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, 1) }
     }
 
@@ -252,7 +262,7 @@ api! {
 
     fn cudaStreamGetAttribute(stream: *mut c_void, _attribute: c_int, to: *mut [u64; 8]) {
         with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `[u64; 8]`.
         unsafe { give(to, [0; 8]) }
     }
 }

@@ -12,7 +12,7 @@ api! {
             return Err(null());
         }
         let handle = with_runtime(|runtime| runtime.export_memory(address(at)))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `IpcHandle`.
         unsafe { give(to, handle) }
     }
 
@@ -21,7 +21,7 @@ api! {
             return Err(null());
         }
         let at = with_runtime(|runtime| runtime.import_memory(&handle.0))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, at as *mut c_void) }
     }
 
@@ -34,7 +34,7 @@ api! {
             return Err(null());
         }
         let handle = with_runtime(|runtime| runtime.export_event(address(event)))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `IpcHandle`.
         unsafe { give(to, handle) }
     }
 
@@ -43,7 +43,7 @@ api! {
             return Err(null());
         }
         let event = with_runtime(|runtime| runtime.import_event(&handle.0))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, event as *mut c_void) }
     }
 }

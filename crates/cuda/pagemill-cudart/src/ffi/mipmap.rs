@@ -29,13 +29,14 @@ pub(super) unsafe fn create(
 // SAFETY, of all blocks below: see the module.
 api! {
     fn cudaMallocMipmappedArray(to: *mut *mut c_void, format: *const ChannelFormat, extent: CudaExtent, levels: c_uint, flags: c_uint) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `format` as null or a pointer to
+        // `ChannelFormat`.
         unsafe { create(to, format, [extent.width, extent.height, extent.depth], flags, levels) }
     }
 
     fn cudaGetMipmappedArrayLevel(to: *mut *mut c_void, own: *const c_void, level: c_uint) {
         let array = with_runtime(|runtime| runtime.mipmap_level(address(own), level))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, array as *mut c_void) }
     }
 

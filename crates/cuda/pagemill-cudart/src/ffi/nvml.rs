@@ -44,7 +44,7 @@ macro_rules! nvml {
         $(
             #[unsafe(export_name = concat!("pagemill_", stringify!($name)))]
             #[allow(non_snake_case, reason = "the names are those of the management library")]
-            // SAFETY: see the parent module.
+            // SAFETY: called by a program that keeps NVML's contract for the pointers; no panic leaves it.
             unsafe extern "C" fn $name($($argument: $type),*) -> i32 {
                 guard(stringify!($name), || $body)
             }
@@ -104,7 +104,7 @@ nvml! {
     }
 
     fn nvmlDeviceGetCount_v2(to: *mut c_uint) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an unsigned int.
         unsafe { give(to, 1) }
     }
 
@@ -112,30 +112,30 @@ nvml! {
         if index != 0 {
             return Ok(INVALID_ARGUMENT);
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, DEVICE) }
     }
 
     fn nvmlDeviceGetHandleByPciBusId_v2(_id: *const c_char, to: *mut *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, DEVICE) }
     }
 
     fn nvmlDeviceGetHandleByUUID(_id: *const c_char, to: *mut *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, DEVICE) }
     }
 
     fn nvmlDeviceGetIndex(own: *mut c_void, to: *mut c_uint) {
         only(own)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an unsigned int.
         unsafe { give(to, 0) }
     }
 
     fn nvmlDeviceGetName(own: *mut c_void, to: *mut c_char, room: c_uint) {
         only(own)?;
         let name = with_runtime(|runtime| Ok(runtime.setting().machine_title.clone()))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for its text.
         unsafe { give_text(to, room, &name) }
     }
 
@@ -143,14 +143,14 @@ nvml! {
         only(own)?;
         let hex: String = device::UUID.iter().map(|byte| format!("{byte:02x}")).collect();
         let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for its text.
         unsafe { give_text(to, room, &format!("GPU-{}", parts.join("-"))) }
     }
 
     fn nvmlDeviceGetMemoryInfo(own: *mut c_void, to: *mut [u64; 3]) {
         only(own)?;
         let memory = memory()?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `[u64; 3]`.
         unsafe { give(to, memory) }
     }
 
@@ -160,7 +160,7 @@ nvml! {
             return Err(null());
         }
         let [total, free, used] = memory()?;
-        // SAFETY: see above; the first field is the version that the program has set.
+        // SAFETY: `to` is not null, and the program has set its first field, the version, and has room for the rest.
         unsafe {
             let version = to.cast::<u64>().read_unaligned();
             give(to, [version, total, 0, free, used])
@@ -170,7 +170,7 @@ nvml! {
     fn nvmlDeviceGetCudaComputeCapability(own: *mut c_void, major: *mut c_int, minor: *mut c_int) {
         only(own)?;
         let capability = with_runtime(|runtime| Ok(super::properties::compute_capability(runtime)))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `major` and `minor` as null or room for an int.
         unsafe {
             give(major, capability / 10)?;
             give(minor, capability % 10)
@@ -178,22 +178,22 @@ nvml! {
     }
 
     fn nvmlSystemGetDriverVersion(to: *mut c_char, room: c_uint) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for its text.
         unsafe { give_text(to, room, DRIVER) }
     }
 
     fn nvmlSystemGetNVMLVersion(to: *mut c_char, room: c_uint) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for its text.
         unsafe { give_text(to, room, &format!("13.{DRIVER}")) }
     }
 
     fn nvmlSystemGetCudaDriverVersion(to: *mut c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, device::DRIVER_VERSION) }
     }
 
     fn nvmlSystemGetCudaDriverVersion_v2(to: *mut c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, device::DRIVER_VERSION) }
     }
 }

@@ -71,19 +71,19 @@ api! {
 
     fn cudaMemPoolGetAccess(to: *mut c_int, pool: *mut c_void, _location: *const c_void) {
         check(pool)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, READ_WRITE) }
     }
 
     fn cudaDeviceGetDefaultMemPool(to: *mut *mut c_void, device: c_int) {
         super::device::only(device)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, HANDLE_BASE as *mut c_void) }
     }
 
     fn cudaDeviceGetMemPool(to: *mut *mut c_void, device: c_int) {
         super::device::only(device)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, HANDLE_BASE as *mut c_void) }
     }
 
@@ -100,7 +100,7 @@ api! {
             pools.push(FRESH);
             pools.len() as u64 - 1
         });
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, (HANDLE_BASE + number) as *mut c_void) }
     }
 

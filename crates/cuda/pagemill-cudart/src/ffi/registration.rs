@@ -102,7 +102,7 @@ unsafe extern "C" fn register_fat_binary(pointer: *const c_void) -> Handle {
             number = register(|runtime| runtime.register_linked(parts))?;
             return Ok(());
         }
-        // SAFETY: as above.
+        // SAFETY: what is no list of linked parts is the wrapper of one fat binary, in static memory as well.
         let binary = unsafe { unwrap(pointer) }?;
         number = register(|runtime| runtime.register_fat_binary(binary))?;
         Ok(())
@@ -179,7 +179,7 @@ unsafe extern "C" fn register_variable(
     _global: c_int,
 ) {
     guard("__cudaRegisterVar", || {
-        // SAFETY: as above.
+        // SAFETY: the program passes `name` as null or a C string.
         let (image, name) = unsafe { (image(handle)?, text(name)?) };
         let shadow = address(shadow.cast());
         register(|runtime| runtime.register_variable(image, shadow, name, bytes as u64))
@@ -201,7 +201,7 @@ unsafe extern "C" fn register_managed_variable(
     _global: c_int,
 ) {
     guard("__cudaRegisterManagedVar", || {
-        // SAFETY: as above.
+        // SAFETY: the program passes `name` as null or a C string.
         let (image, name) = unsafe { (image(handle)?, text(name)?) };
         let at =
             with_runtime(|runtime| runtime.register_managed_variable(image, name, bytes as u64))?;

@@ -113,7 +113,7 @@ api! {
             objects.live.insert(handle, Object { data, destroy, references });
             handle
         });
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, handle as *mut c_void) }
     }
 

@@ -207,7 +207,7 @@ extern "C" fn on_fault(
     // SAFETY: reading and writing this thread's errno is always allowed; the interrupted code must not see ours.
     let errno = unsafe { *libc::__errno_location() };
     let opened = on_touch(address);
-    // SAFETY: as above.
+    // SAFETY: this thread's errno again, to what the interrupted code had.
     unsafe { *libc::__errno_location() = errno };
     if opened {
         return;

@@ -76,7 +76,7 @@ fn load(calls: &[&'static str]) -> Result<(), GpuError> {
     if !unsafe { sys::is_culib_present() } {
         return Err(GpuError::NoLibrary);
     }
-    // SAFETY: as above; it was found a moment ago, so this does not end in a panic.
+    // SAFETY: the library was found a moment ago, so that loading it does not end in a panic.
     let library = unsafe { sys::culib() };
     for &symbol in OPENING.iter().chain(calls) {
         // SAFETY: the symbol is looked up and not called.

@@ -248,7 +248,7 @@ impl Gpu for CudaGpu {
             .checked("cuEventRecord", doing)?;
         kernels::launch(self.function(launch.kernel), launch.blocks, arguments)
             .checked("cuLaunchKernel", doing)?;
-        // SAFETY: as above, and `end` has been recorded before it is waited for.
+        // SAFETY: `end` lives as long as `self`, and has been recorded before it is waited for.
         let waited = unsafe {
             result::event::record(self.end, std::ptr::null_mut())
                 .and_then(|()| sys::cuEventSynchronize(self.end).result())

@@ -35,7 +35,7 @@ impl Memory {
 
     pub fn write(&self, at: u64, byte: u8) {
         assert!(at < self.bytes);
-        // SAFETY: as above.
+        // SAFETY: within memory that the test holds; writes of threads to the same byte are volatile.
         unsafe { ((self.start + at) as *mut u8).write_volatile(byte) }
     }
 
@@ -43,7 +43,7 @@ impl Memory {
     pub fn read_by_kernel(&self, at: u64, bytes: usize) -> Vec<u8> {
         assert!(at + bytes as u64 <= self.bytes && bytes <= 60_000);
         let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
-        // SAFETY: as above; the slice lives for one system call.
+        // SAFETY: within memory that the test holds; the slice lives for one system call, during which no test writes there.
         let memory = unsafe { std::slice::from_raw_parts((self.start + at) as *const u8, bytes) };
         assert_eq!(rustix::io::write(writer.as_fd(), memory), Ok(bytes));
         let mut copy = vec![0; bytes];

@@ -173,7 +173,7 @@ fn map(file: Option<&OwnedFd>) -> Result<&'static [AtomicU64], SegmentError> {
         }
         None => {
             let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-            // SAFETY: as above.
+            // SAFETY: new memory at a place of the kernel's choice: no mapping is replaced.
             unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), bytes, access, flags) }
         }
     };

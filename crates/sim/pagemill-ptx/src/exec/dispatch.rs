@@ -12,7 +12,7 @@ pub(crate) fn run(machine: &mut Machine<'_>, totals: &mut StepTotals) -> Result<
         // SAFETY: `level` found on this processor every feature the function is compiled for.
         Level::Avx512 => unsafe { run_avx512(machine, totals) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
+        // SAFETY: `level` found AVX2, and what else this function is compiled for, on this processor.
         Level::Avx2 => unsafe { run_avx2(machine, totals) },
         Level::Baseline => run_loop(machine, totals),
     }

@@ -124,17 +124,17 @@ fn synchronize() -> Done {
 
 driver! { Init:
     fn cuCtxCreate_v2(to: *mut *mut c_void, flags: c_uint, of: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { create(to, flags, of) }
     }
 
     fn cuCtxCreate_v3(to: *mut *mut c_void, _affinity: *const c_void, _count: c_int, flags: c_uint, of: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { create(to, flags, of) }
     }
 
     fn cuCtxCreate_v4(to: *mut *mut c_void, _parameters: *const c_void, flags: c_uint, of: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { create(to, flags, of) }
     }
 
@@ -166,7 +166,7 @@ driver! { Init:
         if to.is_null() {
             return Ok(());
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, popped as *mut c_void) }
     }
 
@@ -175,13 +175,13 @@ driver! { Init:
     }
 
     fn cuCtxGetCurrent(to: *mut *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, top().unwrap_or(0) as *mut c_void) }
     }
 
     fn cuDevicePrimaryCtxRetain(to: *mut *mut c_void, of: c_int) {
         device::only(of)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, PRIMARY as *mut c_void)? };
         with_contexts(|contexts| contexts.primary_uses += 1);
         Ok(())
@@ -210,7 +210,7 @@ driver! { Init:
     fn cuDevicePrimaryCtxGetState(of: c_int, flags: *mut c_uint, active: *mut c_int) {
         device::only(of)?;
         let (own, uses) = with_contexts(|contexts| (contexts.primary_flags, contexts.primary_uses));
-        // SAFETY: see above.
+        // SAFETY: the program passes `flags` as null or room for an unsigned int; `active` as null or room for an int.
         unsafe {
             give(flags, own)?;
             give(active, (uses > 0).into())
@@ -222,7 +222,7 @@ driver! { Init:
         if context != 0 && !is_live(context) {
             return Err(invalid(context));
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an unsigned int.
         unsafe { give(to, API_VERSION) }
     }
 
@@ -231,7 +231,7 @@ driver! { Init:
         if !is_live(context) {
             return Err(invalid(context));
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
         unsafe { give(to, (context ^ HANDLE_TAG) + 1) }
     }
 }
@@ -239,18 +239,18 @@ driver! { Init:
 // SAFETY, of all blocks below: see the module.
 driver! { Context:
     fn cuCtxGetDevice(to: *mut c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, 0) }
     }
 
     fn cuCtxGetDevice_v2(to: *mut c_int, _context: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, 0) }
     }
 
     fn cuCtxGetFlags(to: *mut c_uint) {
         let flags = flags_of(current()?);
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an unsigned int.
         unsafe { give(to, flags) }
     }
 
@@ -264,7 +264,7 @@ driver! { Context:
     }
 
     fn cuStreamGetCtx(_stream: *mut c_void, to: *mut *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, current()? as *mut c_void) }
     }
 
@@ -273,7 +273,7 @@ driver! { Context:
     }
 
     fn cuCtxGetSharedMemConfig(to: *mut c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, 1) }
     }
 

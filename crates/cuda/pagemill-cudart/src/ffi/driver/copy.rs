@@ -201,27 +201,27 @@ copies! {
 // SAFETY, of all blocks below: see the module.
 driver! { Context:
     fn cuMemcpy2D_v2(plan: *const Memcpy2d) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `plan` as null or a pointer to `Memcpy2d`.
         unsafe { copy_box(plan, LEGACY, Wait::Yes) }
     }
 
     fn cuMemcpy2DUnaligned_v2(plan: *const Memcpy2d) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `plan` as null or a pointer to `Memcpy2d`.
         unsafe { copy_box(plan, LEGACY, Wait::Yes) }
     }
 
     fn cuMemcpy2DAsync_v2(plan: *const Memcpy2d, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `plan` as null or a pointer to `Memcpy2d`.
         unsafe { copy_box(plan, stream, Wait::No) }
     }
 
     fn cuMemcpy3D_v2(plan: *const Memcpy3d) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `plan` as null or a pointer to `Memcpy3d`.
         unsafe { copy_box(plan, LEGACY, Wait::Yes) }
     }
 
     fn cuMemcpy3DAsync_v2(plan: *const Memcpy3d, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `plan` as null or a pointer to `Memcpy3d`.
         unsafe { copy_box(plan, stream, Wait::No) }
     }
 }

@@ -42,50 +42,50 @@ unsafe fn give_name(to: *mut c_char, room: c_int, name: &str) -> crate::ffi::Don
 driver! { Init:
     fn cuDeviceGet(to: *mut c_int, ordinal: c_int) {
         only(ordinal)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, ordinal) }
     }
 
     fn cuDeviceGetCount(to: *mut c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, 1) }
     }
 
     fn cuDeviceGetName(to: *mut c_char, room: c_int, of: c_int) {
         only(of)?;
         let name = with_runtime(|runtime| Ok(runtime.setting().machine_title.clone()))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for its text.
         unsafe { give_name(to, room, &name) }
     }
 
     fn cuDeviceGetUuid(to: *mut [u8; 16], of: c_int) {
         only(of)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `[u8; 16]`.
         unsafe { give(to, UUID) }
     }
 
     fn cuDeviceGetUuid_v2(to: *mut [u8; 16], of: c_int) {
         only(of)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `[u8; 16]`.
         unsafe { give(to, UUID) }
     }
 
     fn cuDeviceTotalMem_v2(to: *mut usize, of: c_int) {
         only(of)?;
         let bytes = with_runtime(|runtime| Ok(runtime.total_bytes()))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a size.
         unsafe { give(to, bytes as usize) }
     }
 
     fn cuDeviceGetAttribute(to: *mut c_int, number: c_int, of: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         of_runtime(|| unsafe { device::cudaDeviceGetAttribute(to, number, of) })
     }
 
     fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, of: c_int) {
         only(of)?;
         let values = with_runtime(|runtime| Ok([75, 76].map(|number| attribute(runtime, number))))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `major` and `minor` as null or room for an int.
         unsafe {
             give(major, values[0].unwrap_or(0))?;
             give(minor, values[1].unwrap_or(0))
@@ -109,14 +109,14 @@ driver! { Init:
                 texture_align: value(14),
             })
         })?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `Properties`.
         unsafe { give(to, properties) }
     }
 
     fn cuDeviceGetP2PAttribute(to: *mut c_int, _attribute: c_int, from: c_int, peer: c_int) {
         only(from)?;
         only(peer)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, 0) }
     }
 
@@ -128,19 +128,19 @@ driver! { Init:
 
     fn cuDeviceGetExecAffinitySupport(to: *mut c_int, _kind: c_int, of: c_int) {
         only(of)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, 0) }
     }
 
     fn cuDeviceGetTexture1DLinearMaxWidth(to: *mut usize, _format: c_int, _channels: c_uint, of: c_int) {
         only(of)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a size.
         unsafe { give(to, 1 << 28) }
     }
 
     fn cuModuleGetLoadingMode(to: *mut c_int) {
         // Modules are loaded whole, when they are asked for.
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, 1) }
     }
 

@@ -95,7 +95,8 @@ unsafe fn kernel_work(node: *const c_void, runtime: &mut Runtime) -> Result<Work
 // SAFETY, of all blocks below: see the module.
 driver! { Context:
     fn cuGraphAddKernelNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const KernelNode) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
+        // as null or a pointer to `KernelNode`.
         unsafe {
             let node = parameters(node)?;
             add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
@@ -103,7 +104,8 @@ driver! { Context:
     }
 
     fn cuGraphAddKernelNode_v2(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const KernelNode2) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
+        // as null or a pointer to `KernelNode2`.
         unsafe {
             let node = parameters(node)?.node();
             add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
@@ -111,7 +113,8 @@ driver! { Context:
     }
 
     fn cuGraphAddMemcpyNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const Memcpy3d, _context: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
+        // as null or a pointer to `Memcpy3d`.
         unsafe {
             let node = parameters(node)?;
             add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
@@ -119,7 +122,8 @@ driver! { Context:
     }
 
     fn cuGraphAddMemsetNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const MemsetNode, _context: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
+        // as null or a pointer to `MemsetNode`.
         unsafe {
             let node = parameters(node)?;
             add(&Place { to, graph, after, count }, |_| node.work())
@@ -127,17 +131,19 @@ driver! { Context:
     }
 
     fn cuGraphAddNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, parameter: *mut NodeParameters) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `parameter` as null or room for
+        // `NodeParameters`; `after` as null or with `count` values.
         unsafe { graph_node::add_any(&Place { to, graph, after, count }, parameter, kernel_work) }
     }
 
     fn cuGraphAddNode_v2(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, _edges: *const c_void, count: usize, parameter: *mut NodeParameters) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `parameter` as null or room for
+        // `NodeParameters`; `after` as null or with `count` values.
         unsafe { graph_node::add_any(&Place { to, graph, after, count }, parameter, kernel_work) }
     }
 
     fn cuGraphKernelNodeSetParams(node: *mut c_void, parameter: *const KernelNode) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `KernelNode`.
         unsafe {
             let kernel = parameters(parameter)?;
             set_node(node, |runtime| kernel.work(runtime))
@@ -145,7 +151,7 @@ driver! { Context:
     }
 
     fn cuGraphKernelNodeSetParams_v2(node: *mut c_void, parameter: *const KernelNode2) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `KernelNode2`.
         unsafe {
             let kernel = parameters(parameter)?.node();
             set_node(node, |runtime| kernel.work(runtime))
@@ -154,7 +160,7 @@ driver! { Context:
 
     fn cuGraphKernelNodeGetParams(node: *mut c_void, to: *mut KernelNode) {
         let found = with_runtime(|runtime| KernelNode::of(runtime, node))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `KernelNode`.
         unsafe { give(to, found) }
     }
 
@@ -164,28 +170,28 @@ driver! { Context:
             kernel: std::ptr::null(),
             context: std::ptr::null_mut(),
         };
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `KernelNode2`.
         unsafe { give(to, parameters) }
     }
 
     fn cuGraphNodeSetParams(node: *mut c_void, parameter: *const NodeParameters) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `NodeParameters`.
         set_node(node, |runtime| unsafe { graph_node::work_of(parameter, kernel_work, runtime) })
     }
 
     fn cuGraphExecNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const NodeParameters) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `NodeParameters`.
         set_step(executable, node, |runtime| unsafe { graph_node::work_of(parameter, kernel_work, runtime) })
     }
 
     fn cuGraphMemcpyNodeSetParams(node: *mut c_void, parameter: *const Memcpy3d) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `Memcpy3d`.
         let copy = unsafe { parameters(parameter)? };
         set_node(node, |runtime| copy.work(runtime))
     }
 
     fn cuGraphExecKernelNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const KernelNode) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `KernelNode`.
         unsafe {
             let kernel = parameters(parameter)?;
             set_step(executable, node, |runtime| kernel.work(runtime))
@@ -193,7 +199,7 @@ driver! { Context:
     }
 
     fn cuGraphExecKernelNodeSetParams_v2(executable: *mut c_void, node: *mut c_void, parameter: *const KernelNode2) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `KernelNode2`.
         unsafe {
             let kernel = parameters(parameter)?.node();
             set_step(executable, node, |runtime| kernel.work(runtime))
@@ -201,36 +207,36 @@ driver! { Context:
     }
 
     fn cuGraphExecMemcpyNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const Memcpy3d, _context: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `Memcpy3d`.
         let copy = unsafe { parameters(parameter)? };
         set_step(executable, node, |runtime| copy.work(runtime))
     }
 
     fn cuGraphExecMemsetNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const MemsetNode, _context: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `parameter` as null or a pointer to `MemsetNode`.
         let memset = unsafe { parameters(parameter)? };
         set_step(executable, node, |_| memset.work())
     }
 
     fn cuGraphInstantiate_v2(to: *mut *mut c_void, graph: *mut c_void, failed: *mut *mut c_void, _log: *mut std::ffi::c_char, _log_bytes: usize) {
         if !failed.is_null() {
-            // SAFETY: see above.
+            // SAFETY: the program passes `failed` as null or room for a handle.
             unsafe { give(failed, std::ptr::null_mut())? };
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { instantiate(to, graph) }
     }
 
     fn cuGraphInstantiateWithParams(to: *mut *mut c_void, graph: *mut c_void, parameter: *mut [c_ulonglong; 4]) {
         // Flags, the stream of the upload, the node that failed, the verdict.
         if !parameter.is_null() {
-            // SAFETY: see above.
+            // SAFETY: the program passes `parameter` as null or room for `[c_ulonglong; 4]`.
             unsafe {
                 give(parameter.cast::<u64>().add(2), 0)?;
                 give(parameter.cast::<u32>().add(6), 0)?;
             }
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { instantiate(to, graph) }
     }
 }

@@ -161,7 +161,7 @@ macro_rules! jit_link {
         $(
             #[unsafe(export_name = concat!("pagemill_", stringify!($name)))]
             #[allow(non_snake_case, reason = "the names are those of the linker")]
-            // SAFETY: see the parent module.
+            // SAFETY: called by a program that keeps nvJitLink's contract for the pointers; no panic leaves it.
             unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
                 guard(stringify!($name), || $body)
             }
@@ -177,7 +177,7 @@ jit_link! {
             if options.is_null() {
                 return Err(Refusal(NULL_INPUT, String::new()));
             }
-            // SAFETY: see above.
+            // SAFETY: the program passes `options` as null or a pointer to `*const c_char`.
             let option = unsafe { text(options.add(index).read()) }?;
             own.link.max_registers = max_registers(option).or(own.link.max_registers);
         }
@@ -188,7 +188,7 @@ jit_link! {
             links.1.insert(handle, own);
             handle
         };
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         Ok(unsafe { give(to, handle as *mut c_void) }?)
     }
 
@@ -196,11 +196,11 @@ jit_link! {
         if handle.is_null() {
             return Err(Refusal(NULL_INPUT, String::new()));
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `handle` as null or room for a handle.
         let own = unsafe { handle.read() };
         with_link(own, |_| Ok(()))?;
         LINKS.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&address(own));
-        // SAFETY: see above.
+        // SAFETY: the program passes `handle` as null or room for a handle.
         Ok(unsafe { give(handle, std::ptr::null_mut()) }?)
     }
 
@@ -208,12 +208,12 @@ jit_link! {
         if data.is_null() {
             return Err(Refusal(NULL_INPUT, String::new()));
         }
-        // SAFETY: see above.
+        // SAFETY: `data` is not null, and the program says that `bytes` are there while this call lasts.
         add(handle, kind, unsafe { std::slice::from_raw_parts(data.cast::<u8>(), bytes) })
     }
 
     fn nvJitLinkAddFile(handle: *mut c_void, kind: c_int, path: *const c_char) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `path` as null or a C string.
         let path = unsafe { text(path) }?;
         let data = std::fs::read(path).map_err(|error| Refusal(INVALID_INPUT, format!("{path}: {error}")))?;
         add(handle, kind, &data)
@@ -230,22 +230,22 @@ jit_link! {
     }
 
     fn nvJitLinkGetLinkedCubinSize(handle: *mut c_void, to: *mut usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a size.
         Ok(unsafe { give(to, linked(handle, <[u8]>::len)?) }?)
     }
 
     fn nvJitLinkGetLinkedCubin(handle: *mut c_void, to: *mut c_char) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for its text.
         linked(handle, |text| unsafe { copy(text, to) })?
     }
 
     fn nvJitLinkGetLinkedPtxSize(handle: *mut c_void, to: *mut usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a size.
         Ok(unsafe { give(to, linked(handle, <[u8]>::len)?) }?)
     }
 
     fn nvJitLinkGetLinkedPtx(handle: *mut c_void, to: *mut c_char) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for its text.
         linked(handle, |text| unsafe { copy(text, to) })?
     }
 
@@ -258,18 +258,18 @@ jit_link! {
     }
 
     fn nvJitLinkGetErrorLogSize(handle: *mut c_void, to: *mut usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a size.
         Ok(unsafe { give(to, errors(handle)?.len()) }?)
     }
 
     fn nvJitLinkGetErrorLog(handle: *mut c_void, to: *mut c_char) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for its text.
         unsafe { copy(&errors(handle)?, to) }
     }
 
     fn nvJitLinkGetInfoLogSize(handle: *mut c_void, to: *mut usize) {
         with_link(handle, |_| Ok(()))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a size.
         Ok(unsafe { give(to, 0) }?)
     }
 
@@ -278,7 +278,7 @@ jit_link! {
     }
 
     fn nvJitLinkVersion(major: *mut c_uint, minor: *mut c_uint) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `major` and `minor` as null or room for an unsigned int.
         unsafe {
             give(major, VERSION.0)?;
             Ok(give(minor, VERSION.1)?)

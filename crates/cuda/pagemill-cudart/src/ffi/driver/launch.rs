@@ -138,7 +138,8 @@ driver! { Context:
             cooperative: false,
             cluster: None,
         };
-        // SAFETY: see above.
+        // SAFETY: the program passes `pointers` as null or a pointer to an address; `extra` as null or a pointer to an
+        // address.
         unsafe { launch(function, &shape, Arguments { pointers, extra }) }
     }
 
@@ -151,30 +152,31 @@ driver! { Context:
             cooperative: true,
             cluster: None,
         };
-        // SAFETY: see above.
+        // SAFETY: the program passes `pointers` as null or a pointer to an address.
         unsafe { launch(function, &shape, Arguments { pointers, extra: std::ptr::null() }) }
     }
 
     fn cuLaunchKernelEx(config: *const Config, function: *const c_void, pointers: *const *const c_void, extra: *const *const c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `config` as null or a pointer to `Config`; `pointers` as null or a pointer to an
+        // address; `extra` as null or a pointer to an address.
         unsafe { launch(function, &described(config)?, Arguments { pointers, extra }) }
     }
 
     fn cuOccupancyMaxActiveClusters(to: *mut c_int, function: *const c_void, config: *const Config) {
         let key = FunctionKey(address(function));
-        // SAFETY: see above.
+        // SAFETY: the program passes `config` as null or a pointer to `Config`.
         let shape = unsafe { described(config)? };
         let clusters = with_runtime(|runtime| runtime.active_clusters(key, &shape))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, clusters as c_int) }
     }
 
     fn cuOccupancyMaxPotentialClusterSize(to: *mut c_int, function: *const c_void, config: *const Config) {
         let key = FunctionKey(address(function));
-        // SAFETY: see above.
+        // SAFETY: the program passes `config` as null or a pointer to `Config`.
         let shape = unsafe { described(config)? };
         let blocks = with_runtime(|runtime| runtime.largest_cluster(key, &shape))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, blocks as c_int) }
     }
 
@@ -192,7 +194,7 @@ driver! { Context:
             }
         }
         let sms = with_runtime(|runtime| Ok(runtime.machine().sm.count))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `grid` and `block` as null or room for an int.
         unsafe {
             give(grid, (best_blocks * sms) as c_int)?;
             give(block, best_threads as c_int)

@@ -102,7 +102,7 @@ fn add(handle: *mut c_void, kind: c_int, bytes: &[u8]) -> Done {
 // SAFETY, of all blocks below: see the module.
 driver! { Context:
     fn cuLinkCreate_v2(count: c_uint, names: *const c_int, values: *mut *mut c_void, to: *mut *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `values` as null or room for a handle; `names` as null or with `count` values.
         let max_registers = unsafe { JitOptions { count, names, values }.max_registers() };
         let handle = {
             let mut links = LINKS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,7 +111,7 @@ driver! { Context:
             links.1.insert(handle, Link { max_registers, ..Link::default() });
             handle
         };
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, handle as *mut c_void) }
     }
 
@@ -119,7 +119,7 @@ driver! { Context:
         if data.is_null() {
             return Err(null());
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `values` as null or room for a handle; `names` as null or with `count` values.
         unsafe {
             let data = std::slice::from_raw_parts(data.cast::<u8>(), bytes);
             JitOptions { count, names, values }.log(add(handle, kind, data))
@@ -127,11 +127,11 @@ driver! { Context:
     }
 
     fn cuLinkAddFile_v2(handle: *mut c_void, kind: c_int, path: *const c_char, count: c_uint, names: *const c_int, values: *mut *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `path` as null or a C string.
         let path = unsafe { text(path) }?;
         let data = std::fs::read(path)
             .map_err(|error| Fault::new(CudaError::FILE_NOT_FOUND, format!("{path}: {error}")))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `values` as null or room for a handle; `names` as null or with `count` values.
         unsafe { JitOptions { count, names, values }.log(add(handle, kind, &data)) }
     }
 
@@ -140,7 +140,7 @@ driver! { Context:
             let text = own.complete();
             Ok((text.as_mut_ptr(), text.len()))
         })?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `bytes` as null or room for a size.
         unsafe {
             give(to, at.cast())?;
             if !bytes.is_null() {

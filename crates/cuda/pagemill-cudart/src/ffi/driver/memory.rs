@@ -113,7 +113,8 @@ driver! { Context:
     fn cuMemGetAddressRange_v2(start: *mut u64, bytes: *mut usize, at: u64) {
         let found = with_runtime(|runtime| Ok(runtime.allocation(at)))?;
         let found = found.ok_or_else(|| Fault::new(CudaError::NOT_FOUND, format!("{at:#x} is in no allocation")))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `start` as null or room for a number of 64 bits; `bytes` as null or room for a
+        // size.
         unsafe {
             if !start.is_null() {
                 give(start, found.0)?;
@@ -126,12 +127,12 @@ driver! { Context:
     }
 
     fn cuMemAllocPitch_v2(to: *mut *mut c_void, pitch: *mut usize, width: usize, rows: usize, _element: c_uint) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `pitch` as null or room for a size.
         of_runtime(|| unsafe { memory::cudaMallocPitch(to, pitch, width, rows) })
     }
 
     fn cuPointerGetAttribute(to: *mut c_void, number: c_int, at: u64) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for the attribute of that number.
         unsafe { give_attribute(to, number, at) }
     }
 
@@ -140,7 +141,7 @@ driver! { Context:
             return Err(null());
         }
         for index in 0..count as usize {
-            // SAFETY: see above.
+            // SAFETY: the program passes `to` as null or room for a handle; `numbers` as null or a pointer to an int.
             unsafe {
                 let (number, room) = (numbers.add(index).read_unaligned(), to.add(index).read_unaligned());
                 // What is not known of a pointer is zero.
@@ -166,57 +167,57 @@ driver! { Context:
     }
 
     fn cuMemsetD8_v2(to: *mut c_void, value: u8, count: usize) {
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(to, count, &[value], (count, 1), LEGACY) }
     }
 
     fn cuMemsetD16_v2(to: *mut c_void, value: u16, count: usize) {
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(to, count, &value.to_le_bytes(), (count, 1), LEGACY) }
     }
 
     fn cuMemsetD32_v2(to: *mut c_void, value: u32, count: usize) {
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(to, count, &value.to_le_bytes(), (count, 1), LEGACY) }
     }
 
     fn cuMemsetD8Async(to: *mut c_void, value: u8, count: usize, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(to, count, &[value], (count, 1), stream) }
     }
 
     fn cuMemsetD16Async(to: *mut c_void, value: u16, count: usize, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(to, count, &value.to_le_bytes(), (count, 1), stream) }
     }
 
     fn cuMemsetD32Async(to: *mut c_void, value: u32, count: usize, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(to, count, &value.to_le_bytes(), (count, 1), stream) }
     }
 
     fn cuMemsetD2D8_v2(to: *mut c_void, pitch: usize, value: u8, width: usize, rows: usize) {
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(to, pitch, &[value], (width, rows), LEGACY) }
     }
 
     fn cuMemsetD2D16_v2(to: *mut c_void, pitch: usize, value: u16, width: usize, rows: usize) {
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(to, pitch, &value.to_le_bytes(), (width, rows), LEGACY) }
     }
 
     fn cuMemsetD2D32_v2(to: *mut c_void, pitch: usize, value: u32, width: usize, rows: usize) {
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(to, pitch, &value.to_le_bytes(), (width, rows), LEGACY) }
     }
 
     fn cuMemsetD2D8Async(to: *mut c_void, pitch: usize, value: u8, width: usize, rows: usize, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(to, pitch, &[value], (width, rows), stream) }
     }
 
     fn cuMemsetD2D32Async(to: *mut c_void, pitch: usize, value: u32, width: usize, rows: usize, stream: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
         unsafe { set(to, pitch, &value.to_le_bytes(), (width, rows), stream) }
     }
 }

@@ -251,22 +251,23 @@ unsafe fn count_parameters(function: *const c_void, to: *mut usize) -> Done {
 // SAFETY, of all blocks below: see the module.
 driver! { Context:
     fn cuModuleLoadData(to: *mut *mut c_void, code: *const c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { load_data(to, code, &NO_OPTIONS) }
     }
 
     fn cuModuleLoadDataEx(to: *mut *mut c_void, code: *const c_void, count: c_uint, names: *const c_int, values: *mut *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` and `values` as null or room for a handle; `names` as null or with `count`
+        // values.
         unsafe { load_data(to, code, &JitOptions { count, names, values }) }
     }
 
     fn cuModuleLoadFatBinary(to: *mut *mut c_void, code: *const c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { load_data(to, code, &NO_OPTIONS) }
     }
 
     fn cuModuleLoad(to: *mut *mut c_void, file: *const c_char) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `file` as null or a C string.
         unsafe { load_from(to, file) }
     }
 
@@ -275,40 +276,41 @@ driver! { Context:
     }
 
     fn cuModuleGetFunction(to: *mut *mut c_void, module: *mut c_void, name: *const c_char) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `name` as null or a C string.
         unsafe { function(to, module, name) }
     }
 
     fn cuModuleGetGlobal_v2(to: *mut *mut c_void, bytes: *mut usize, module: *mut c_void, name: *const c_char) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `bytes` as null or room for a size; `name` as
+        // null or a C string.
         unsafe { global(to, bytes, module, name) }
     }
 
     fn cuModuleGetFunctionCount(to: *mut c_uint, module: *mut c_void) {
         let count = function_count(module)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an unsigned int.
         unsafe { give(to, count as c_uint) }
     }
 
     fn cuModuleEnumerateFunctions(to: *mut *mut c_void, room: c_uint, module: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { functions(to, room, module) }
     }
 
     fn cuFuncGetAttribute(to: *mut c_int, number: c_int, function: *const c_void) {
         let value = attribute(function, number)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, value) }
     }
 
     fn cuFuncGetModule(to: *mut *mut c_void, function: *const c_void) {
         let image = with_runtime(|runtime| runtime.image_of(FunctionKey(address(function))))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, crate::ffi::library::handle(image)) }
     }
 
     fn cuFuncGetParamInfo(function: *const c_void, index: usize, offset: *mut usize, bytes: *mut usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `offset` and `bytes` as null or room for a size.
         unsafe { parameter(function, index, offset, bytes) }
     }
 
@@ -319,7 +321,7 @@ driver! { Context:
 
     fn cuFuncIsLoaded(to: *mut c_int, function: *const c_void) {
         attribute(function, 0)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, 1) }
     }
 
@@ -335,12 +337,13 @@ driver! { Context:
 // SAFETY, of all blocks below: see the module.
 driver! { Init:
     fn cuLibraryLoadData(to: *mut *mut c_void, code: *const c_void, names: *const c_int, values: *mut *mut c_void, count: c_uint, _options: *const c_void, _option_values: *const c_void, _option_count: c_uint) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` and `values` as null or room for a handle; `names` as null or with `count`
+        // values.
         unsafe { load_data(to, code, &JitOptions { count, names, values }) }
     }
 
     fn cuLibraryLoadFromFile(to: *mut *mut c_void, file: *const c_char, _names: *const c_int, _values: *mut *mut c_void, _count: c_uint, _options: *const c_void, _option_values: *const c_void, _option_count: c_uint) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `file` as null or a C string.
         unsafe { load_from(to, file) }
     }
 
@@ -350,52 +353,54 @@ driver! { Init:
 
     fn cuLibraryGetModule(to: *mut *mut c_void, library: *mut c_void) {
         image(library)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, library) }
     }
 
     fn cuLibraryGetKernel(to: *mut *mut c_void, library: *mut c_void, name: *const c_char) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `name` as null or a C string.
         unsafe { function(to, library, name) }
     }
 
     fn cuLibraryGetGlobal(to: *mut *mut c_void, bytes: *mut usize, library: *mut c_void, name: *const c_char) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `bytes` as null or room for a size; `name` as
+        // null or a C string.
         unsafe { global(to, bytes, library, name) }
     }
 
     fn cuLibraryGetManaged(to: *mut *mut c_void, bytes: *mut usize, library: *mut c_void, name: *const c_char) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `bytes` as null or room for a size; `name` as
+        // null or a C string.
         unsafe { global(to, bytes, library, name) }
     }
 
     fn cuLibraryGetKernelCount(to: *mut c_uint, library: *mut c_void) {
         let count = function_count(library)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an unsigned int.
         unsafe { give(to, count as c_uint) }
     }
 
     fn cuLibraryEnumerateKernels(to: *mut *mut c_void, room: c_uint, library: *mut c_void) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { functions(to, room, library) }
     }
 
     fn cuKernelGetFunction(to: *mut *mut c_void, kernel: *mut c_void) {
         attribute(kernel, 0)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, kernel) }
     }
 
     fn cuKernelGetLibrary(to: *mut *mut c_void, kernel: *const c_void) {
         let image = with_runtime(|runtime| runtime.image_of(FunctionKey(address(kernel))))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { give(to, crate::ffi::library::handle(image)) }
     }
 
     fn cuKernelGetAttribute(to: *mut c_int, number: c_int, kernel: *const c_void, of: c_int) {
         crate::ffi::device::only(of)?;
         let value = attribute(kernel, number)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, value) }
     }
 
@@ -410,7 +415,7 @@ driver! { Init:
     }
 
     fn cuKernelGetParamInfo(kernel: *const c_void, index: usize, offset: *mut usize, bytes: *mut usize) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `offset` and `bytes` as null or room for a size.
         unsafe { parameter(kernel, index, offset, bytes) }
     }
 

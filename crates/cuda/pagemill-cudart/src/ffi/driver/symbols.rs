@@ -78,12 +78,13 @@ unsafe fn find(
 // SAFETY, of all blocks below: see the module.
 driver! { Nothing:
     fn cuGetProcAddress(name: *const c_char, to: *mut *mut c_void, version: c_int, flags: u64) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `name` as null or a C string.
         unsafe { find(name, to, version, flags, std::ptr::null_mut()) }
     }
 
     fn cuGetProcAddress_v2(name: *const c_char, to: *mut *mut c_void, version: c_int, flags: u64, status: *mut c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `status` as null or room for an int; `name` as
+        // null or a C string.
         unsafe { find(name, to, version, flags, status) }
     }
 }
@@ -109,12 +110,14 @@ unsafe fn entry_point(
 // SAFETY, of all blocks below: see the module.
 api! {
     fn cudaGetDriverEntryPoint(name: *const c_char, to: *mut *mut c_void, flags: c_ulonglong, status: *mut c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `status` as null or room for an int; `name` as
+        // null or a C string.
         unsafe { entry_point(name, to, DRIVER_VERSION, flags, status) }
     }
 
     fn cudaGetDriverEntryPointByVersion(name: *const c_char, to: *mut *mut c_void, version: c_uint, flags: c_ulonglong, status: *mut c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `status` as null or room for an int; `name` as
+        // null or a C string.
         unsafe { entry_point(name, to, version as c_int, flags, status) }
     }
 }

@@ -65,9 +65,9 @@ driver! { Context:
             let message = format!("a tensor has 1 to {RANK_MAX} dimensions, not {rank}");
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `sizes` as null or with `count` values; `strides` as null or with `count` values.
         let (sizes, strides) = unsafe { (read(sizes, count)?, read(strides, count.saturating_sub(1))?) };
-        // SAFETY: see above.
+        // SAFETY: the program passes `boxes` as null or a pointer to a number; `steps` as null or a pointer to a number.
         let (boxes, steps) = unsafe { (read(boxes, count)?, read(steps, count)?) };
         let tiled = Tiled {
             element,
@@ -80,7 +80,7 @@ driver! { Context:
             fill,
         };
         let words = tiled.map()?.to_words();
-        // SAFETY: see above; it is aligned.
+        // SAFETY: `checked` found `map` aligned and not null; the program has room for a tensor map there.
         unsafe { map.write(words) };
         Ok(())
     }
@@ -88,14 +88,14 @@ driver! { Context:
     fn cuTensorMapReplaceAddress(map: *mut Words, begin: *mut c_void) {
         let map = checked(map)?;
         let begin = address(begin);
-        // SAFETY: see above; it is aligned, and the program has filled it.
+        // SAFETY: `checked` found `map` aligned and not null; the program has filled it.
         let mut words = unsafe { map.read() };
         if !TensorMap::is_one(&words) || !begin.is_multiple_of(16) {
             let message = format!("no tensor map that cuTensorMapEncodeTiled made, or {begin:#x} is no multiple of 16");
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
         TensorMap::move_to(&mut words, begin);
-        // SAFETY: as above.
+        // SAFETY: the program passes `map` as null or room for `Words`.
         unsafe { map.write(words) };
         Ok(())
     }

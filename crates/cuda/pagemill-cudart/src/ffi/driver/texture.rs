@@ -194,7 +194,7 @@ driver! { Context:
         if desc.is_null() {
             return Err(null());
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `desc` as null or a pointer to `ArrayDesc`.
         unsafe {
             let ArrayDesc { width, height, format, channels } = desc.read_unaligned();
             create_array(to, &Array3dDesc { width, height, depth: 0, format, channels, flags: 0 })
@@ -205,7 +205,7 @@ driver! { Context:
         if desc.is_null() {
             return Err(null());
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `desc` as null or a pointer to `Array3dDesc`.
         unsafe { create_array(to, &desc.read_unaligned()) }
     }
 
@@ -213,7 +213,7 @@ driver! { Context:
         if desc.is_null() {
             return Err(null());
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a handle; `desc` as null or a pointer to `Array3dDesc`.
         unsafe {
             let desc = desc.read_unaligned();
             let format = ChannelFormat::of(texel(desc.format, desc.channels)?);
@@ -223,33 +223,33 @@ driver! { Context:
 
     fn cuArrayGetDescriptor_v2(to: *mut ArrayDesc, own: *mut c_void) {
         let Array3dDesc { width, height, format, channels, .. } = describe(own)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `ArrayDesc`.
         unsafe { give(to, ArrayDesc { width, height, format, channels }) }
     }
 
     fn cuArray3DGetDescriptor_v2(to: *mut Array3dDesc, own: *mut c_void) {
         let desc = describe(own)?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `Array3dDesc`.
         unsafe { give(to, desc) }
     }
 
     fn cuMemcpyHtoA_v2(to: *mut c_void, offset: usize, from: *const c_void, bytes: usize) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { to_array((to, offset), from, bytes, ANY) }
     }
 
     fn cuMemcpyAtoH_v2(to: *mut c_void, from: *mut c_void, offset: usize, bytes: usize) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { from_array(to, (from, offset), bytes, ANY) }
     }
 
     fn cuMemcpyDtoA_v2(to: *mut c_void, offset: usize, from: *const c_void, bytes: usize) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { to_array((to, offset), from, bytes, ANY) }
     }
 
     fn cuMemcpyAtoD_v2(to: *mut c_void, from: *mut c_void, offset: usize, bytes: usize) {
-        // SAFETY: see above.
+        // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
         unsafe { from_array(to, (from, offset), bytes, ANY) }
     }
 
@@ -257,7 +257,8 @@ driver! { Context:
         if to.is_null() || desc.is_null() {
             return Err(null());
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `resource` as null or a pointer to `ResourceDesc<DriverFormat>`; `desc` as null or
+        // a pointer to `DriverTextureDesc`; `view` as null or a pointer to `ViewDesc`.
         unsafe {
             let resource = resource_at(resource)?;
             let view = ViewDesc::read(view)?;
@@ -277,7 +278,8 @@ driver! { Context:
         if to.is_null() {
             return Err(null());
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a number of 64 bits; `resource` as null or a pointer to
+        // `ResourceDesc<DriverFormat>`.
         unsafe {
             let resource = resource_at(resource)?;
             let handle = with_runtime(|runtime| runtime.create_surface(resource))?;

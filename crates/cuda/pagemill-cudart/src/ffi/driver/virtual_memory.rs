@@ -79,7 +79,7 @@ unsafe fn check(properties: *const Properties) -> Done {
 // SAFETY, of all blocks below: see the module.
 driver! { Context:
     fn cuMemGetAllocationGranularity(to: *mut usize, properties: *const Properties, _option: c_int) {
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a size; `properties` as null or a pointer to `Properties`.
         unsafe {
             check(properties)?;
             give(to, GRANULE_BYTES as usize)
@@ -91,7 +91,7 @@ driver! { Context:
             return Err(null());
         }
         let address = with_runtime(|runtime| runtime.reserve_addresses(bytes as u64, align as u64))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
         unsafe { give(to, address) }
     }
 
@@ -103,10 +103,10 @@ driver! { Context:
         if to.is_null() || flags != 0 {
             return Err(null());
         }
-        // SAFETY: see above.
+        // SAFETY: the program passes `properties` as null or a pointer to `Properties`.
         unsafe { check(properties)? };
         let handle = with_runtime(|runtime| runtime.create_physical(bytes as u64))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
         unsafe { give(to, handle) }
     }
 
@@ -137,7 +137,7 @@ driver! { Context:
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
         for index in 0..count {
-            // SAFETY: see above.
+            // SAFETY: the program passes `access` as null or a pointer to `Access`.
             let access = unsafe { access.add(index).read_unaligned() };
             if access.location.kind == ON_DEVICE {
                 crate::ffi::device::only(access.location.id)?;
@@ -154,7 +154,7 @@ driver! { Context:
             return Err(null());
         }
         let is_mapped = with_runtime(|runtime| Ok(runtime.is_mapped(address, 1)))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
         unsafe { give(to, if is_mapped { READ_WRITE as c_ulonglong } else { 0 }) }
     }
 
@@ -163,7 +163,7 @@ driver! { Context:
             return Err(null());
         }
         let handle = with_runtime(|runtime| runtime.retain_mapped(crate::ffi::address(at)))?;
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
         unsafe { give(to, handle) }
     }
 
@@ -176,7 +176,7 @@ driver! { Context:
             windows: std::ptr::null_mut(),
             flags: [0; 8],
         };
-        // SAFETY: see above.
+        // SAFETY: the program passes `to` as null or room for `Properties`.
         unsafe { give(to, properties) }
     }
 }

@@ -38,7 +38,7 @@ fn reads_and_writes_are_told_apart() {
     let page = |page: usize| (AT as usize + page * 4096) as *mut u8;
     // SAFETY: the view is mapped, and its faults are answered.
     let read = |at| assert_eq!(unsafe { page(at).read_volatile() }, 1);
-    // SAFETY: as above.
+    // SAFETY: the view is mapped for writing, and its faults are answered.
     let write = |at, value| unsafe { page(at).write_volatile(value) };
     let seen = || {
         let mut seen = Vec::new();

@@ -23,7 +23,7 @@ fn execute(level: Level, inst: &Inst, registers: &mut Registers, mask: u32) {
         Level::Baseline => lane_operation(inst, &mut frame, mask),
         // SAFETY: the test asks only for levels that `detect` found or that lie below.
         Level::Avx2 => unsafe { lane_avx2(inst, &mut frame, mask) },
-        // SAFETY: as above.
+        // SAFETY: the test asks for AVX-512 only where `detect` found it.
         Level::Avx512 => unsafe { lane_avx512(inst, &mut frame, mask) },
     }
 }
