@@ -11,12 +11,26 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Literal, Unpack, overload
 
 from pagemill import _native
 from pagemill._native import InputError, RunError
+from pagemill._options import (
+    AdviseModelOptions,
+    AdvisePagerOptions,
+    AdvisePatternOptions,
+    AdviseProgramOptions,
+    AdviseZeroOptions,
+    ColorOptions,
+    CompareOptions,
+    CudaOptions,
+    MpiOptions,
+    NsightOptions,
+    PagerOptions,
+    ZeroOptions,
+)
 from pagemill._result import Result
 
 Words = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -37,7 +51,7 @@ def command_path() -> str:
     return found
 
 
-def cuda(command: Words, **options: Any) -> Result:
+def cuda(command: Words, **options: Unpack[CudaOptions]) -> Result:
     """Run an unmodified CUDA program on a simulated GPU.
 
     Parameters
@@ -63,7 +77,7 @@ def cuda(command: Words, **options: Any) -> Result:
     return _run_program(["cuda"], options, command)
 
 
-def mpi(command: Words, **options: Any) -> Result:
+def mpi(command: Words, **options: Unpack[MpiOptions]) -> Result:
     """Run an MPI program over the simulated network interface: ``pagemill.mpi(["mpirun", "-n", "2", "./program"], machine="pni")``.
 
     Parameters, results and errors are those of `cuda`, with the options of ``pagemill mpi``.
@@ -71,7 +85,7 @@ def mpi(command: Words, **options: Any) -> Result:
     return _run_program(["mpi"], options, command)
 
 
-def pager(command: Words, *, memory: str, to: str, **options: Any) -> Result:
+def pager(command: Words, *, memory: str, to: str, **options: Unpack[PagerOptions]) -> Result:
     """Run a program with a budget of memory: ``pagemill.pager(["./program"], memory="2 GiB", to="compressed")``.
 
     Parameters, results and errors are those of `cuda`, with the options of ``pagemill pager run``.
@@ -79,19 +93,29 @@ def pager(command: Words, *, memory: str, to: str, **options: Any) -> Result:
     return _run_program(["pager", "run"], {"memory": memory.replace(" ", ""), "to": to, **options}, command)
 
 
-def zero(command: Words, **options: Any) -> str:
+def zero(command: Words, **options: Unpack[ZeroOptions]) -> str:
     """Run a program whose large memory is the pool's; what it printed. Options are those of ``pagemill zero run``; a program that does not
     end well, or an option that is wrong, is a RunError."""
     return _printed(["zero", "run"], options, command)
 
 
-def color(command: Words, **options: Any) -> str:
+def color(command: Words, **options: Unpack[ColorOptions]) -> str:
     """Run a program whose heap has cache colors of its own; what it printed. Options are those of ``pagemill color run``; errors are those of
     `zero`."""
     return _printed(["color", "run"], options, command)
 
 
-def advise(question: str, about: Words, **options: Any) -> Result:
+@overload
+def advise(question: Literal["program"], about: Words, **options: Unpack[AdviseProgramOptions]) -> Result: ...
+@overload
+def advise(question: Literal["pattern"], about: Words, **options: Unpack[AdvisePatternOptions]) -> Result: ...
+@overload
+def advise(question: Literal["model"], about: Words, **options: Unpack[AdviseModelOptions]) -> Result: ...
+@overload
+def advise(question: Literal["pager"], about: Words, **options: Unpack[AdvisePagerOptions]) -> Result: ...
+@overload
+def advise(question: Literal["zero"], about: Words, **options: Unpack[AdviseZeroOptions]) -> Result: ...
+def advise(question: str, about: Words, **options: object) -> Result:
     """Ask for advice: ``pagemill.advise("pattern", "grid-stride", factor=1.5, machine="a100-pcie4-x86")``.
 
     Parameters
@@ -120,7 +144,9 @@ def advise(question: str, about: Words, **options: Any) -> Result:
     return Result(_native.results(_call(["advise", question, *_flags(options), "--format", "json", *about])))
 
 
-def compare(first: Result | str | os.PathLike[str], second: Result | str | os.PathLike[str], **options: Any) -> Result:
+def compare(
+    first: Result | str | os.PathLike[str], second: Result | str | os.PathLike[str], **options: Unpack[CompareOptions]
+) -> Result:
     """Compare two results, or files of results, with the error of each point: the first over the second, minus one.
 
     Options are those of ``pagemill report compare``; errors are those of `cuda`.
@@ -137,7 +163,7 @@ def compare(first: Result | str | os.PathLike[str], second: Result | str | os.Pa
         return Result(_native.results(_call(["report", "compare", *_flags(options), "--format", "json", *files])))
 
 
-def nsight(export: str | os.PathLike[str], **options: Any) -> Result:
+def nsight(export: str | os.PathLike[str], **options: Unpack[NsightOptions]) -> Result:
     """The rows of a profile: an export of Nsight Systems (``nsys export --type sqlite``).
 
     Options are those of ``pagemill report nsight``; errors are those of `cuda`.
@@ -152,7 +178,7 @@ def load(path: str | os.PathLike[str]) -> Result:
     return Result(_native.results(file.read_text(encoding="utf-8")))
 
 
-def _run_program(words: list[str], options: dict[str, Any], program: Words) -> Result:
+def _run_program(words: list[str], options: Mapping[str, object], program: Words) -> Result:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         finished = _finished([*words, *_flags(options), "--out", str(out), "--", *_words(program)])
@@ -162,7 +188,7 @@ def _run_program(words: list[str], options: dict[str, Any], program: Words) -> R
         return load(out)
 
 
-def _printed(words: list[str], options: dict[str, Any], program: Words) -> str:
+def _printed(words: list[str], options: Mapping[str, object], program: Words) -> str:
     finished = _finished([*words, *_flags(options), "--", *_words(program)])
     _check(finished, RunError)
     return finished.stdout
@@ -185,7 +211,7 @@ def _check(finished: subprocess.CompletedProcess[str], of_code_2: type[Exception
         raise (of_code_2 if finished.returncode == 2 else RunError)(finished.stderr.strip())
 
 
-def _flags(options: dict[str, Any]) -> list[str]:
+def _flags(options: Mapping[str, object]) -> list[str]:
     """``--name value`` for each option: True is the name alone, a list repeats it, None and False leave it out."""
     flags = []
     for name, given in options.items():
