@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
+use pagemill_scenario::nearest;
 
 /// Simulates page-level memory management: which pages move, when, and at what cost.
 #[derive(Parser, Debug)]
@@ -49,6 +51,19 @@ pub fn command() -> clap::Command {
     Arguments::command().help_template(format!(
         "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{list}Options:\n{{options}}{{after-help}}"
     ))
+}
+
+/// The error with the command that was most likely meant: letters that changed places count as one mistake, so that `rnu` is `run`.
+pub fn suggesting(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
+        let command = Arguments::command();
+        let names = command.get_subcommands().map(clap::Command::get_name);
+        if let Some(name) = nearest(word, names) {
+            let name = ContextValue::Strings(vec![name.to_owned()]);
+            error.insert(ContextKind::SuggestedSubcommand, name);
+        }
+    }
+    error
 }
 
 #[derive(Subcommand, Debug)]

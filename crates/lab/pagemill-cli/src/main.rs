@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         Ok(arguments) => execute(arguments.command),
         // Help that cannot be written is no success.
         Err(asked) if !asked.use_stderr() => end(output::print_help(&asked)),
-        Err(error) => error.exit(),
+        Err(error) => args::suggesting(error).exit(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use pagemill_report::table::TableStyle;
-use pagemill_report::{ResultSet, csv, json, table};
+use pagemill_report::{OutputDir, ResultSet, csv, json, table};
 
 use crate::failure::Failure;
 
@@ -85,6 +85,12 @@ pub fn write_file(
     drop(out);
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
+}
+
+/// Refuses a directory for results that cannot be made, before anything runs.
+pub fn check_out(out: Option<&Path>) -> Result<(), Failure> {
+    out.map_or(Ok(()), OutputDir::check)
+        .map_err(Failure::BadOutput)
 }
 
 /// Prints `set` by `print`, then replaces the directory `out` by its files. If one of the two fails, the other is done all the same:

@@ -1,12 +1,14 @@
 //! `pagemill rank`: a tournament of policies over programs.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use pagemill_run::rank::{self, Terms};
 use pagemill_run::{PointError, RunOptions, run_points};
 use pagemill_scenario::load;
 
 use crate::failure::Failure;
-use crate::output::{RunFormat, print_results};
+use crate::output::{RunFormat, check_out, hand_over, print_results};
 use crate::run::{Progress, Stdout, interrupt};
 use crate::values::Cores;
 
@@ -36,10 +38,15 @@ pub struct RankArguments {
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
     pub format: RunFormat,
+
+    /// Also write results.json, results.csv, results.parquet and report.html to this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// Runs everything and prints the table.
 pub fn rank(arguments: &RankArguments) -> Result<(), Failure> {
+    check_out(arguments.out.as_deref())?;
     let scenario = load(&arguments.scenario, &arguments.sets)?;
     let terms = Terms {
         by: arguments.by.clone(),
@@ -66,5 +73,7 @@ pub fn rank(arguments: &RankArguments) -> Result<(), Failure> {
         error => Failure::Run(format!("{}: {error}", scenario.points[index])),
     })?;
     let ranked = rank::rank(&scenario, &outcomes, &terms).map_err(refused)?;
-    print_results(&ranked, arguments.format)
+    hand_over(arguments.out.as_deref(), &ranked, || {
+        print_results(&ranked, arguments.format)
+    })
 }

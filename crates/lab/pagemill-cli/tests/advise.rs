@@ -116,6 +116,23 @@ fn questions_without_an_answer_are_code_2() {
 }
 
 #[test]
+fn an_answer_is_kept_in_a_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("answer");
+    let out = out.to_str().expect("a name");
+    let printed = run(&[
+        &QUESTION[..],
+        &["--strategy", "zero-copy", "--format", "csv", "--out", out],
+    ]
+    .concat())
+    .result();
+    let kept = std::fs::read_to_string(format!("{out}/results.csv")).expect("rows");
+    assert_eq!(printed, kept);
+    let refused = [&QUESTION[..], &["--out", "/dev/null/answer"]].concat();
+    assert!(run(&refused).error(2).contains("/dev/null"));
+}
+
+#[test]
 fn a_question_needs_its_name() {
     assert!(
         run(&["advise", "--", "./program"])

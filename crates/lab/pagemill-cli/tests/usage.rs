@@ -173,6 +173,15 @@ fn bash_completes_commands_options_and_names() {
 }
 
 #[test]
+fn letters_that_changed_places_are_one_mistake() {
+    for (typed, meant) in [("rnu", "'run'"), ("rnak", "'rank'"), ("dotcor", "'doctor'")] {
+        let said = run(&[typed]).error(2);
+        assert!(said.contains(meant), "{typed}: {said}");
+    }
+    assert!(!run(&["walk"]).error(2).contains("similar"));
+}
+
+#[test]
 fn the_version_is_told() {
     assert_eq!(
         run(&["--version"]).result(),

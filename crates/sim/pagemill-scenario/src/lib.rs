@@ -37,6 +37,7 @@ pub use kind::residency::ResidencyPoint;
 pub use kind::zeroing::{ZEROING_WORKLOADS, ZeroingPoint};
 pub use machine::Machine;
 pub use machine::nic::load_nic_machine;
+pub use names::nearest;
 pub use point::{Parameter, ParameterValue, Point, PointSpec};
 pub use scenario::{Scenario, load, load_given, load_text};
 pub use sourced::Setting;

@@ -143,6 +143,10 @@ pub struct PatternArguments {
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
     pub format: RunFormat,
+
+    /// Also write results.json, results.csv, results.parquet and report.html to this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// The model's table of tensors is read, never its weights. The weights of a token are simulated on demand, as zero-copy, with layers
@@ -164,6 +168,10 @@ pub struct ModelArguments {
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = RunFormat::Table)]
     pub format: RunFormat,
+
+    /// Also write results.json, results.csv, results.parquet and report.html to this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// Which page size, policies and store of `pagemill pager run` are fastest with so little memory.

@@ -12,10 +12,11 @@ use pagemill_sim::uvm::{Advice, AdvicePoint, UvmPoint};
 use super::arguments::PatternArguments;
 use super::simulate::{self, Answer, Size};
 use crate::failure::Failure;
-use crate::output::{note, print_results};
+use crate::output::{check_out, hand_over, note, print_results};
 
 /// Simulates every candidate and ranks them.
 pub fn advise(arguments: &PatternArguments) -> Result<(), Failure> {
+    check_out(arguments.out.as_deref())?;
     let scenario = load_text(&scenario(arguments), &[])?;
     let point = scenario.points.iter().find_map(|point| match &point.spec {
         PointSpec::Residency(point) => Some(point),
@@ -31,7 +32,9 @@ pub fn advise(arguments: &PatternArguments) -> Result<(), Failure> {
     let size = Size::new(&point.machine.spec, &wanted, arguments.full);
     let answers = simulate::all(&point.machine.spec, &wanted, &size, &candidates)?;
     let set = results(arguments, point, &size, &answers);
-    print_results(&set, arguments.format)?;
+    hand_over(arguments.out.as_deref(), &set, || {
+        print_results(&set, arguments.format)
+    })?;
     if let Size::Scaled { share, .. } = size {
         note(&scaling(share, &answers));
     }

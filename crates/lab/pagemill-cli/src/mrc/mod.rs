@@ -12,18 +12,16 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use pagemill_report::{OutputDir, ResultSet};
+use pagemill_report::ResultSet;
 use pagemill_run::mrc::{Mrc, MrcError, MrcSpec};
 use pagemill_trace::open;
 
 use crate::failure::Failure;
-use crate::output::{hand_over, print_results};
+use crate::output::{check_out, hand_over, print_results};
 
 /// Records the program, if one is given, reads the trace once, and prints the misses for every number of colors.
 pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
-    if let Some(out) = &arguments.out {
-        OutputDir::check(out).map_err(Failure::BadOutput)?;
-    }
+    check_out(arguments.out.as_deref())?;
     let recording = match &arguments.trace {
         Some(_) => None,
         None => {

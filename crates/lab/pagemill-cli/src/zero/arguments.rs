@@ -112,6 +112,10 @@ pub struct BenchArguments {
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = TextFormat::Table)]
     pub format: TextFormat,
+
+    /// Also write results.json, results.csv, results.parquet and report.html of each experiment to a folder of its name in this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

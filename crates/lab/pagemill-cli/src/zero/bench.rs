@@ -8,6 +8,7 @@ use crate::output;
 use crate::output::TextFormat;
 
 pub fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
+    output::check_out(arguments.out.as_deref())?;
     let plan = Plan {
         pages: arguments.pages.get(),
         startup_bytes: (arguments.startup.get() as u64) << 20,
@@ -26,7 +27,8 @@ pub fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
             eprintln!("measuring {name}");
             let set = measure(&plan).map_err(|error| Failure::Run(error.to_string()))?;
-            show(&set, arguments.format)?;
+            let out = arguments.out.as_ref().map(|out| out.join(name));
+            output::hand_over(out.as_deref(), &set, || show(&set, arguments.format))?;
         }
     }
     Ok(())

@@ -20,8 +20,7 @@ use super::arguments::ModelArguments;
 use super::machines::driven;
 use super::simulate;
 use crate::failure::Failure;
-use crate::output::RunFormat;
-use crate::output::{note, print_results};
+use crate::output::{RunFormat, check_out, hand_over, note, print_results};
 use tensors::Tensors;
 
 /// Bytes of weights that are simulated, if that leaves GPU memory [`GPU_BYTES_MIN`].
@@ -57,6 +56,7 @@ const ALL: &str = "all";
 
 /// Answers for the model at `path`.
 pub fn advise(arguments: &ModelArguments) -> Result<(), Failure> {
+    check_out(arguments.out.as_deref())?;
     let path = arguments.model.as_path();
     let model = file::read(path)?;
     let machines = match arguments.machine.as_str() {
@@ -80,7 +80,10 @@ pub fn advise(arguments: &ModelArguments) -> Result<(), Failure> {
     bar.finish_and_clear();
     let speeds = speeds.map_err(|(_, error)| Failure::Usage(error.to_string()))?;
     let answers = asked.into_iter().zip(speeds).collect::<Vec<_>>();
-    print_results(&results(path, &model, answers), arguments.format)?;
+    let set = results(path, &model, answers);
+    hand_over(arguments.out.as_deref(), &set, || {
+        print_results(&set, arguments.format)
+    })?;
     if arguments.format == RunFormat::Table {
         note(CAVEAT);
     }
