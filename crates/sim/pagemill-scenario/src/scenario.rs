@@ -355,18 +355,18 @@ fn read_point(
         root.abandon();
         return None;
     };
-    let seed = seed?;
     let input = PointInput {
         machine: documents.machine.as_deref(),
         reader,
-        seed,
+        // Whether the seed is wrong or not, the rest is read, so that its errors are all that is said of it.
+        seed: seed.unwrap_or(1),
     };
     let spec = kind::read(&kind, &mut root, &input);
     Some((
         Head {
             title: title?,
             about: about?,
-            seed,
+            seed: seed?,
         },
         spec?,
     ))
