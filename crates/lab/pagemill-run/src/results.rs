@@ -68,6 +68,7 @@ pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> Resul
         about: scenario.about.trim().to_owned(),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: scenario.seed,
+        measured: false,
         columns,
         rows,
         summary: Summary::default(),
