@@ -14,7 +14,7 @@ use crate::kind_names;
 use crate::machine::MachineFile;
 use crate::machine::base::table_over_base;
 use crate::overrides::Override;
-use crate::point::{Point, PointSpec, parameters};
+use crate::point::{Parameter, Point, PointSpec, parameters};
 use crate::quantity;
 use crate::statement::{Columns, Statements};
 use crate::sweep::Sweep;
@@ -106,24 +106,11 @@ pub fn load_given(
         }
     }
     check_one_kind(&specs)?;
-    let points = specs
-        .into_iter()
-        .zip(identities)
-        .zip(parameters(&swept, &swept_values))
-        .enumerate();
-    let points = points
-        .map(|(index, ((spec, identity), parameters))| Point {
-            index,
-            digest: identity.digest(&parameters),
-            parameters,
-            spec,
-        })
-        .collect::<Vec<_>>();
+    let points = points(specs, identities, parameters(&swept, &swept_values));
     let columns = Columns::of(&points);
     let claims = statements.claims(&reader, &columns);
     let written = written(source, sets, &machines);
-    let at_any = statements.at_any(&reader);
-    let changed = changed(&table, sets, written.as_ref(), &at_any);
+    let changed = changed(&table, sets, written.as_ref(), &statements.at_any(&reader));
     let planned = written.map_or_else(|| columns.planned(&points), |written| written.planned);
     let plots = statements.plots(&reader, &columns);
     let fit = fit.read(&reader);
@@ -144,6 +131,25 @@ pub fn load_given(
         source: Arc::clone(source),
         machines: machines.sources(),
     })
+}
+
+/// What a point is made of, and its place.
+type Numbered = (usize, ((PointSpec, Identity), Vec<Parameter>));
+
+/// The points in their order.
+fn points(
+    specs: Vec<PointSpec>,
+    identities: Vec<Identity>,
+    parameters: impl IntoIterator<Item = Vec<Parameter>>,
+) -> Vec<Point> {
+    let all = specs.into_iter().zip(identities).zip(parameters);
+    let point = |(index, ((spec, identity), parameters)): Numbered| Point {
+        index,
+        digest: identity.digest(&parameters),
+        parameters,
+        spec,
+    };
+    all.enumerate().map(point).collect()
 }
 
 /// The scenario without `sets`, if there are any and it is whole without them.

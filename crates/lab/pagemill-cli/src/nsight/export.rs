@@ -11,8 +11,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::tables::{
-    ALLOCATIONS, COPIES, CPU_FAULTS, GPU_FAULTS, KERNELS, Recorded, columns, find, quoted,
-    unreadable,
+    ALLOCATIONS, COPIES, CPU_FAULTS, GPU_FAULTS, KERNELS, Recorded, Result, columns, find, quoted,
+    said,
 };
 
 /// The copies of unified memory, as NVIDIA numbers them.
@@ -110,8 +110,6 @@ pub struct Export {
     pub gpu: Option<String>,
     pub recorded: Recorded,
 }
-
-pub type Result<T> = std::result::Result<T, String>;
 
 /// A table of events: its name, its place in the order of events of one time, its conditions, and what its columns are called
 /// that stand for end, address, amount, cause and name.
@@ -517,16 +515,5 @@ fn shown(value: ValueRef<'_>) -> String {
         ValueRef::Real(value) => value.to_string(),
         ValueRef::Text(text) => format!("{:?}", String::from_utf8_lossy(text)),
         ValueRef::Blob(_) => "no number".to_owned(),
-    }
-}
-
-/// A failure of SQLite, and what to do about it.
-pub fn said(error: rusqlite::Error) -> String {
-    if let Some(step) = error.sqlite_error_code().and_then(unreadable) {
-        return format!("{error}: {step}");
-    }
-    match error {
-        rusqlite::Error::SqliteFailure(_, Some(message)) => message,
-        other => other.to_string(),
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, ErrorCode};
 
-use super::export::{Result, said};
+/// With the reason why an export cannot be read.
+pub type Result<T> = std::result::Result<T, String>;
 
 /// Tables of events, without a version.
 pub const KERNELS: &str = "CUPTI_ACTIVITY_KIND_KERNEL";
@@ -138,8 +139,19 @@ pub fn columns(connection: &Connection, table: &str) -> Result<BTreeSet<String>>
     names.collect::<rusqlite::Result<_>>().map_err(said)
 }
 
+/// A failure of SQLite, and what to do about it.
+pub fn said(error: rusqlite::Error) -> String {
+    if let Some(step) = error.sqlite_error_code().and_then(unreadable) {
+        return format!("{error}: {step}");
+    }
+    match error {
+        rusqlite::Error::SqliteFailure(_, Some(message)) => message,
+        other => other.to_string(),
+    }
+}
+
 /// What to do about a file that SQLite cannot read; none where it can.
-pub fn unreadable(code: ErrorCode) -> Option<&'static str> {
+fn unreadable(code: ErrorCode) -> Option<&'static str> {
     match code {
         ErrorCode::NotADatabase => Some(
             "it is no SQLite file, or a damaged one; of a report of Nsight Systems, make one with \
