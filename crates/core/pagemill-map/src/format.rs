@@ -52,6 +52,8 @@ pub struct Map {
     pub full_ps: Option<u64>,
     /// How many changes had which cause: all causes of the first column, then of the next.
     pub counts: Vec<u64>,
+    /// Of each column, the bytes that the link carried in and out in its time; empty where only changes were recorded.
+    pub carried: Vec<[u64; 2]>,
     /// The tiles, a row after the other.
     pub tiles: Vec<Tile>,
     /// Pages that have a history, in order, with their events.
@@ -76,6 +78,9 @@ struct Header {
     #[serde(default = "planes_at_first")]
     planes: usize,
     link_bytes_per_second: u64,
+    /// Whether bytes in and out of each column follow the counts.
+    #[serde(default)]
+    carried: bool,
     bands: Vec<Band>,
     launched: u32,
     launches: Vec<Launch>,
@@ -118,6 +123,7 @@ impl Map {
             rows: self.tiles.len().checked_div(self.columns).unwrap_or(0),
             planes: FIELDS.len(),
             link_bytes_per_second: self.link_bytes_per_second,
+            carried: !self.carried.is_empty(),
             bands: self.bands.clone(),
             launched: self.launched,
             launches: self.launches.clone(),
@@ -132,7 +138,7 @@ impl Map {
         for field in FIELDS {
             put_plane(&mut body, &self.tiles, field);
         }
-        for count in &self.counts {
+        for count in self.counts.iter().chain(self.carried.iter().flatten()) {
             put(&mut body, *count);
         }
         let mut before = 0;
@@ -181,6 +187,13 @@ impl Map {
         let count = |_| reader.take().ok_or_else(cut);
         let counts = (0..header.columns * header.legend.causes.len()).map(count);
         let counts = counts.collect::<Result<Vec<_>, _>>()?;
+        let mut carried = Vec::new();
+        if header.carried {
+            carried.resize(header.columns, [0; 2]);
+        }
+        for bytes in carried.iter_mut().flatten() {
+            *bytes = reader.take().ok_or_else(cut)?;
+        }
         let mut pages = Vec::new();
         let mut page = 0u64;
         for _ in 0..header.pages {
@@ -207,6 +220,7 @@ impl Map {
             sampled_bits: header.sampled_bits,
             full_ps: header.full_ps,
             counts,
+            carried,
             tiles,
             pages,
         })

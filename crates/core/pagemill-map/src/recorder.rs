@@ -121,6 +121,13 @@ impl Recorder {
         self.add(page, &range, at_ps, |tile, bytes| tile.repeated += bytes);
     }
 
+    /// The link carried bytes, in or out, from `start_ps` to `done_ps`. Where none are reported, a viewer has the bytes of changes alone.
+    pub fn carried(&mut self, (start_ps, done_ps): (u64, u64), bytes: u64, is_incoming: bool) {
+        self.last_ps = self.last_ps.max(done_ps);
+        self.tiles
+            .carry((start_ps, done_ps), bytes, usize::from(!is_incoming));
+    }
+
     /// Adds the bytes to the tiles they are in: when they are there, or when they begin to leave.
     fn count(&mut self, change: &Change) {
         let Some(cause) = self.legend.causes.get(usize::from(change.cause)) else {
@@ -196,6 +203,7 @@ impl Recorder {
             sampled_bits: self.histories.bits(),
             full_ps: self.histories.full_ps(),
             counts: self.tiles.counts(columns),
+            carried: self.tiles.carried(columns),
             tiles: tiles.collect(),
             pages: self.histories.by_page(),
         }

@@ -39,6 +39,8 @@ pub(crate) struct Tiles {
     causes: usize,
     /// Of each column, how many changes had which cause.
     counts: Vec<u64>,
+    /// Of each column, the bytes that the link carried in and out.
+    carried: Vec<[u64; 2]>,
 }
 
 impl Tiles {
@@ -50,6 +52,7 @@ impl Tiles {
             tiles: Vec::new(),
             causes,
             counts: Vec::new(),
+            carried: Vec::new(),
         }
     }
 
@@ -115,6 +118,44 @@ impl Tiles {
         counts
     }
 
+    /// Lays bytes that the link carried one way evenly over the columns of the time from `start_ps` to `done_ps`.
+    pub(crate) fn carry(&mut self, (start_ps, done_ps): (u64, u64), bytes: u64, way: usize) {
+        while (done_ps >> self.shift) as usize >= self.columns_max {
+            self.fold();
+        }
+        let length_ps = u128::from(done_ps.saturating_sub(start_ps));
+        let until =
+            |at_ps: u64| (u128::from(bytes) * u128::from(at_ps - start_ps) / length_ps) as u64;
+        let mut from_ps = start_ps.min(done_ps);
+        let mut laid = 0;
+        loop {
+            let column = (from_ps >> self.shift) as usize;
+            let next_ps = (column as u64 + 1) << self.shift;
+            let sum = if next_ps < done_ps {
+                until(next_ps)
+            } else {
+                bytes
+            };
+            if column >= self.carried.len() {
+                self.carried.resize(column + 1, [0; 2]);
+            }
+            self.carried[column][way] += sum - laid;
+            if next_ps >= done_ps {
+                return;
+            }
+            (laid, from_ps) = (sum, next_ps);
+        }
+    }
+
+    /// Of each of `columns` columns, the bytes that the link carried in and out; empty where that was not recorded.
+    pub(crate) fn carried(&self, columns: usize) -> Vec<[u64; 2]> {
+        let mut carried = self.carried.clone();
+        if !carried.is_empty() {
+            carried.resize(columns, [0; 2]);
+        }
+        carried
+    }
+
     /// Makes one column of two.
     fn fold(&mut self) {
         self.shift += 1;
@@ -125,6 +166,11 @@ impl Tiles {
         }
         let columns = self.counts.len().checked_div(self.causes).unwrap_or(0);
         self.counts.truncate(columns.div_ceil(2) * self.causes);
+        let halved = self.carried.chunks(2).map(|pair| {
+            let second = pair.get(1).copied().unwrap_or_default();
+            [pair[0][0] + second[0], pair[0][1] + second[1]]
+        });
+        self.carried = halved.collect();
         let columns = self.columns();
         for column in 0..columns {
             for row in 0..self.rows {

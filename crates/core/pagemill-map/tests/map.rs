@@ -123,6 +123,41 @@ proptest! {
     }
 
     #[test]
+    fn what_the_link_carried_lies_evenly_over_its_time(
+        carried in prop::collection::vec((0u64..1 << 26, 0u64..1 << 24, 0u64..1 << 34, any::<bool>()), 1..30),
+    ) {
+        let mut recorder = Recorder::new(PAGE_BYTES, legend(), Limits { columns: 16, ..SMALL });
+        recorder.allocated("a", BASE, PAGE_BYTES);
+        for (start_ps, length_ps, bytes, is_incoming) in &carried {
+            recorder.carried((*start_ps, start_ps + length_ps), *bytes, *is_incoming);
+        }
+        let map = recorder.finish("test", 0, 0);
+        let read = Map::decode(&map.encode());
+        prop_assert_eq!(read.as_ref(), Ok(&map));
+        prop_assert_eq!(map.carried.len(), map.columns);
+        for way in [0, 1] {
+            let of_way = || carried.iter().filter(|(.., is_incoming)| *is_incoming == (way == 0));
+            let sum: u64 = of_way().map(|(_, _, bytes, _)| bytes).sum();
+            prop_assert_eq!(map.carried.iter().map(|column| column[way]).sum::<u64>(), sum);
+            for (column, bytes) in map.carried.iter().enumerate() {
+                let begin = (column as u64 * map.column_ps) as f64;
+                let end = begin + map.column_ps as f64;
+                let expected: f64 = of_way().map(|&(start, length, bytes, _)| {
+                    let (start, length) = (start as f64, length as f64);
+                    match length > 0.0 {
+                        true => bytes as f64 * ((start + length).min(end) - start.max(begin)).max(0.0) / length,
+                        false if begin <= start && start < end => bytes as f64,
+                        false => 0.0,
+                    }
+                }).sum();
+                // A byte for each rounding: one at each border, and one more each time that columns fold.
+                prop_assert!((bytes[way] as f64 - expected).abs() <= 2.0 * carried.len() as f64 + expected * 1e-9,
+                    "column {} has {} bytes, not {}", column, bytes[way], expected);
+            }
+        }
+    }
+
+    #[test]
     fn with_too_many_events_histories_are_fewer_and_whole(changes in changes(400)) {
         let map = recorded(&changes, Limits { events: 40, ..SMALL });
         prop_assert!(map.pages.iter().map(|(_, events)| events.len()).sum::<usize>() <= 40);

@@ -26,6 +26,9 @@ pub fn write(set: &ResultSet, mut out: impl Write) -> io::Result<()> {
         field(&mut out, "kind", &kind)?;
     }
     field(&mut out, "seed", &set.seed)?;
+    if set.measured {
+        field(&mut out, "measured", &true)?;
+    }
     list(&mut out, "  ", "columns", columns.iter().map(ColumnJson))?;
     list(
         &mut out,

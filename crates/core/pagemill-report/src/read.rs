@@ -64,6 +64,7 @@ pub fn read(text: &str) -> Result<ResultSet, ReadError> {
         seed: object.get("seed").and_then(Json::as_u64).ok_or_else(|| {
             ReadError::NotResults("`seed` is missing or no whole number".to_owned())
         })?,
+        measured: object.get("measured") == Some(&Json::Bool(true)),
         columns,
         ..ResultSet::default()
     };

@@ -59,6 +59,21 @@ fn strategies_are_ranked_best_first_with_reasons() {
     );
 }
 
+/// The fastest is a choice that nothing on sale offers.
+#[test]
+fn what_no_gpu_does_is_last_however_fast_it_is() {
+    let more = ["--strategy", "partial-pages,zero-copy", "--reuse", "2"];
+    let arguments = [&QUESTION[..], &more[..], &["--format", "json"]];
+    let answer: Value = serde_json::from_str(&run(&arguments.concat()).result()).expect("JSON");
+    let rows = answer["rows"].as_array().expect("rows");
+    let speed = |row: &Value| row["bandwidth_with_setup_bytes_per_second"].as_f64();
+    let why = rows[1]["why"].as_str().expect("a reason");
+    assert_eq!(rows[1]["strategy"], "partial-pages");
+    assert!(why.contains("no GPU on sale does this"), "{why}");
+    assert!(speed(&rows[1]) > speed(&rows[0]));
+    assert_eq!(rows[0]["best_over_this"], 1.0);
+}
+
 /// README's question, whose full size is 60 GB of reads for each strategy.
 #[test]
 fn a_large_question_is_scaled_and_says_so() {

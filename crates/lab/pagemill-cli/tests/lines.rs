@@ -90,7 +90,7 @@ fn a_report_names_the_line_that_thrashes() {
     let rows = reasons.split("<tbody").nth(1).expect("a table");
     let first = rows.split("</tr>").next().expect("a row");
     for part in [
-        "cudaMallocManaged #1",
+        "managed #1",
         &probe,
         "been there before",
         "it does not fit",

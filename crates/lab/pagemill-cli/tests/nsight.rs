@@ -191,7 +191,7 @@ fn a_profile_becomes_rows_of_program_kernels_and_allocations() {
     assert_eq!(rows.len(), 5);
     let page =
         std::fs::read_to_string(export.folder.path().join("profile/report.html")).expect("a page");
-    assert!(page.contains("Profile of NVIDIA Test"));
+    assert!(page.contains("Profile of NVIDIA Test") && !page.contains("the same numbers"));
 }
 
 #[test]
@@ -249,6 +249,153 @@ fn the_page_map_has_each_page_from_its_arrival_to_its_end() {
     );
     let repeated: u64 = map.tiles.iter().map(|tile| tile.repeated).sum();
     assert_eq!(repeated, BLOCK as u64);
+    // Each transfer took 1000 ns, and two in at most lie in one column.
+    let most_bytes = 2 * BLOCK as u64 * map.column_ps / 1_000_000 + 2;
+    let carried = |way: usize| map.carried.iter().map(move |column| column[way]);
+    assert!(map.column_ps < 500_000 && carried(0).all(|bytes| bytes <= most_bytes));
+    assert_eq!(carried(0).sum::<u64>(), 3 * BLOCK as u64);
+    assert_eq!(carried(1).sum::<u64>(), (BLOCK + 2 * PAGE) as u64);
+}
+
+/// Tables of events and of names.
+const VERSIONED: [&str; 7] = [
+    "StringIds",
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    "CUPTI_ACTIVITY_KIND_MEMCPY",
+    "CUDA_UM_GPU_PAGE_FAULT_EVENTS",
+    "CUDA_UM_CPU_PAGE_FAULT_EVENTS",
+    "CUDA_GPU_MEMORY_USAGE_EVENTS",
+    "ENUM_CUDA_MEMCPY_OPER",
+];
+
+#[test]
+fn tables_of_any_version_are_read_alike() {
+    let plain = rows(&Export::new().thrashing().run(&[]).stdout);
+    for suffix in ["_V2", "_v3", "_V17"] {
+        for only in (0..VERSIONED.len()).map(Some).chain([None]) {
+            let export = Export::new();
+            export.thrashing();
+            for (_, table) in (0..)
+                .zip(VERSIONED)
+                .filter(|(at, _)| only.is_none_or(|one| one == *at))
+            {
+                export.sql(&format!("ALTER TABLE {table} RENAME TO {table}{suffix}"));
+            }
+            let finished = export.run(&[]);
+            assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+            assert_eq!(rows(&finished.stdout), plain, "{suffix} of {only:?}");
+        }
+    }
+}
+
+#[test]
+fn a_table_that_may_hold_events_is_named_where_it_is_not_read() {
+    for (suffix, reason) in [
+        ("_NEXT", "CUPTI_ACTIVITY_KIND_MEMCPY_NEXT is not known"),
+        (
+            "_V2",
+            "CUPTI_ACTIVITY_KIND_MEMCPY and CUPTI_ACTIVITY_KIND_MEMCPY_V2 with rows",
+        ),
+    ] {
+        let export = Export::new();
+        export.copy((1, 2), 11, 2, (BASE, BLOCK));
+        let other = format!("CUPTI_ACTIVITY_KIND_MEMCPY{suffix}");
+        export.sql(&format!(
+            "CREATE TABLE {other} AS SELECT * FROM CUPTI_ACTIVITY_KIND_MEMCPY"
+        ));
+        let message = export.refused();
+        assert!(message.contains(reason), "{message}");
+        // Without rows it takes nothing away.
+        export.sql(&format!("DELETE FROM {other}"));
+        assert_eq!(export.run(&[]).code, Some(0));
+    }
+}
+
+#[test]
+fn what_was_not_recorded_has_no_value() {
+    let of_faults = (
+        "CUDA_UM_GPU_PAGE_FAULT_EVENTS",
+        "--cuda-um-gpu-page-faults=true",
+        "gpu_page_faults",
+    );
+    let of_cpu = (
+        "CUDA_UM_CPU_PAGE_FAULT_EVENTS",
+        "--cuda-um-cpu-page-faults=true",
+        "cpu_page_faults",
+    );
+    let of_memory = (
+        "CUDA_GPU_MEMORY_USAGE_EVENTS",
+        "--cuda-memory-usage=true",
+        "allocated_bytes",
+    );
+    let of_copies = ("CUPTI_ACTIVITY_KIND_MEMCPY", "transfers", "migrated_bytes");
+    let of_kernels = ("CUPTI_ACTIVITY_KIND_KERNEL", "kernels", "launches");
+    for (table, word, column) in [of_faults, of_cpu, of_memory, of_copies, of_kernels] {
+        let export = Export::new();
+        let whole = export.thrashing().run(&[]);
+        assert!(!whole.stdout.contains("\"warnings\""), "{}", whole.stdout);
+        assert!(rows(&whole.stdout)[0][column].is_number(), "{column}");
+        let finished = export.sql(&format!("DROP TABLE {table}")).run(&[]);
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+        assert!(results["rows"][0][column].is_null(), "{column}");
+        let warnings = results["summary"]["warnings"].to_string();
+        assert!(
+            warnings.contains("not recorded") && warnings.contains(word),
+            "{warnings}"
+        );
+    }
+}
+
+#[test]
+fn parts_by_cause_have_no_value_where_a_cause_was_not_recorded() {
+    let export = Export::new();
+    export
+        .copy((1, 2), 11, 3, (BASE, BLOCK))
+        .copy((3, 4), 11, 0, (BASE + BLOCK, BLOCK))
+        .copy((5, 6), 12, 4, (BASE, BLOCK));
+    let program = &rows(&export.run(&[]).stdout)[0];
+    assert!(program["prefetched_bytes"].is_null(), "{program}");
+    assert_eq!(
+        numbers(program, ["migrated_bytes", "evicted_bytes"]),
+        [2 * BLOCK, BLOCK]
+    );
+}
+
+#[test]
+fn a_file_that_is_no_export_says_what_to_do() {
+    let export = Export::new();
+    export.thrashing();
+    let whole = std::fs::read(export.path()).expect("the file");
+    let cut = [&whole[..whole.len() / 2], &vec![0xa5; whole.len() / 2]].concat();
+    let folder = export.folder.path();
+    let cases = [
+        (
+            "text",
+            b"no database".to_vec(),
+            "nsys export --type sqlite -o",
+        ),
+        ("empty", Vec::new(), "nsys profile"),
+        ("cut", cut, "export it again"),
+    ];
+    for (name, bytes, step) in cases {
+        std::fs::write(folder.join(name), bytes).expect("a file");
+        let finished = run_in(folder, &["report", "nsight", name]);
+        assert_eq!(finished.code, Some(2), "{name}: {}", finished.stderr);
+        assert!(
+            finished.stderr.contains(step),
+            "{name}: {}",
+            finished.stderr
+        );
+    }
+    let finished = run_in(folder, &["report", "nsight", "."]);
+    assert!(
+        finished.stderr.contains("name the SQLite file"),
+        "{}",
+        finished.stderr
+    );
+    let unnamed = export.sql("DROP TABLE StringIds").refused();
+    assert!(unnamed.contains("no table StringIds"), "{unnamed}");
 }
 
 #[test]

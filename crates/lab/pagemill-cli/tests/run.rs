@@ -432,3 +432,52 @@ fn claims_are_judged_and_plots_are_drawn() {
     assert!(report.contains("Bytes as this scenario draws them"));
     assert!(report.contains("Whole pages move at least what the program copies"));
 }
+
+/// Whatever is changed that the claims depend on: they keep their figures, name what was changed, and are not judged.
+#[test]
+fn claims_are_not_judged_on_another_experiment() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let free = format!("claims_at_any = [\"transfer.unit\"]\n{STATED}");
+    std::fs::write(folder.path().join("stated.toml"), STATED).expect("a scenario");
+    std::fs::write(folder.path().join("free.toml"), free).expect("a scenario");
+    let claim = |file: &str, set: &str| -> Value {
+        let arguments = ["run", file, "--set", set, "--format", "json"];
+        let text = run_in(folder.path(), &arguments).result();
+        let results: Value = serde_json::from_str(&text).expect("JSON");
+        results["summary"]["claims"][0].clone()
+    };
+    for (file, set, changed) in [
+        (
+            "stated.toml",
+            "workload.elements=2048",
+            "workload.elements = 2048",
+        ),
+        (
+            "stated.toml",
+            "transfer.unit=256 B",
+            "transfer.unit = \"256 B\"",
+        ),
+        (
+            "free.toml",
+            "workload.elements=2048",
+            "workload.elements = 2048",
+        ),
+    ] {
+        let claim = claim(file, set);
+        assert!(
+            claim["holds"].is_null() && claim["measured"].is_number(),
+            "{claim}"
+        );
+        let note = claim["note"].as_str().expect("a note");
+        assert!(note.contains(&format!("this run has {changed}")), "{note}");
+    }
+    for (file, set) in [
+        ("free.toml", "transfer.unit=256 B"),
+        ("stated.toml", "machine.link.latency=600 ns"),
+        ("stated.toml", "seed=9"),
+        ("stated.toml", "limits.timeline_events=1000"),
+        ("stated.toml", "workload.elements=1024"),
+    ] {
+        assert!(claim(file, set)["holds"].is_boolean(), "{file} {set}");
+    }
+}

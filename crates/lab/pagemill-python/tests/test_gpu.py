@@ -111,8 +111,17 @@ def test_what_cannot_be_launched_is_refused():
     gpu = pagemill.Gpu()
     with pytest.raises(ValueError, match="it has store, endless"):
         gpu.launch(KERNEL, "shop", 1, 1)
-    with pytest.raises(ValueError, match="no shape"):
-        gpu.launch(KERNEL, "store", 0, 1)
+    for shape, error in [("256", TypeError), (2.5, TypeError), (True, TypeError), ((1, "2"), TypeError), (b"8", TypeError), ({1: 2}, TypeError),
+                         (0, ValueError), ((), ValueError), ((1, 1, 1, 1), ValueError), ((1, 0), ValueError)]:
+        with pytest.raises(error, match="grid="):
+            gpu.launch(KERNEL, "store", shape, 1)
+        with pytest.raises(error, match="block="):
+            gpu.launch(KERNEL, "store", 1, shape)
+    for bytes_of_block, error in [(-1, ValueError), ("64", TypeError)]:
+        with pytest.raises(error, match="shared_bytes"):
+            gpu.launch(KERNEL, "store", 1, 1, shared_bytes=bytes_of_block)
+    with pytest.raises(TypeError, match="args='abc'"):
+        gpu.launch(KERNEL, "store", 1, 1, "abc")
     with pytest.raises(ValueError, match="no bytes"):
         gpu.managed(np.array([object()]))
     with pytest.raises(ValueError):

@@ -44,8 +44,15 @@ def test_curves_are_exact():
 def test_wrong_input_is_refused(tmp_path):
     with pytest.raises(ValueError, match="one-dimensional"):
         pagemill.mrc(np.zeros((2, 2), int))
-    with pytest.raises(ValueError):
-        pagemill.mrc(np.zeros(4, int), ways=0)
+    for name in ("cache_bytes", "ways", "line_bytes", "page_bytes", "sample", "access_bytes"):
+        for size in (0, -1):
+            with pytest.raises(ValueError, match=name):
+                pagemill.mrc(np.zeros(4, int), **{name: size})
+        with pytest.raises(TypeError, match=name):
+            pagemill.mrc(np.zeros(4, int), **{name: "4"})
+    for addresses in ([-1], [0, -(1 << 62)], np.array([5, -1], np.int8)):
+        with pytest.raises(ValueError, match=r"trace\[[01]\] is -"):
+            pagemill.mrc(addresses)
     with pytest.raises(OSError):
         pagemill.mrc(tmp_path / "nothing")
     with pytest.raises(pagemill.RunError, match="no reference"):

@@ -237,3 +237,33 @@ def test_ctrl_c_stops_a_long_run(tmp_path, scenario):
 
 def test_the_environment_is_a_plain_one():
     assert "PYTHONPATH" not in os.environ
+
+
+@pytest.mark.parametrize("jobs, error", [(0, ValueError), (-1, ValueError), ("2", TypeError), (1.5, TypeError), (True, TypeError)])
+def test_a_number_of_jobs_or_workers_is_a_number(jobs, error, tmp_path):
+    with pytest.raises(error, match="jobs"):
+        pagemill.run("smoke", jobs=jobs)
+    with pytest.raises(error, match="jobs"):
+        pagemill.rank("policies", jobs=jobs)
+    for call in (pagemill.sweep, pagemill.fit):
+        with pytest.raises(error, match="workers"):
+            call("smoke", out=tmp_path, workers=jobs)
+    with pytest.raises(error, match="points_per_task"):
+        pagemill.sweep("smoke", out=tmp_path, points_per_task=jobs)
+
+
+def test_a_text_is_no_list_of_its_letters(small):
+    with pytest.raises(TypeError, match="policy='multi-range' is a name"):
+        pagemill.run(small, policy="multi-range")
+    with pytest.raises(TypeError, match="policies='tree'"):
+        pagemill.run(small, policies="tree")
+
+
+def test_only_results_are_concatenated(small):
+    with pytest.raises(ValueError, match="results is empty"):
+        pagemill.concat([])
+    for wrong in ([5], "ab", 7, [{"rows": []}]):
+        with pytest.raises(TypeError, match="results"):
+            pagemill.concat(wrong)
+    result = pagemill.run(small)
+    assert pagemill.concat(result).to_json() == pagemill.concat([result]).to_json()

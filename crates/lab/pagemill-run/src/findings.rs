@@ -1,6 +1,6 @@
 //! Why a point was slow, in words: what its row and its page map say together, with what to try.
 
-use pagemill_map::Map;
+use pagemill_map::{Band, Map};
 use pagemill_report::{ColumnKind, Finding, Row, Value, human};
 use pagemill_scenario::Point;
 
@@ -82,7 +82,7 @@ impl Run<'_> {
                 "{} of the {} that moved to the GPU had been there before or were on their way; most of it in {}{}",
                 share(again / moved),
                 bytes(moved),
-                self.most_moved(),
+                self.most_moved_again(),
                 self.most_repeated_line()
             ),
             hint,
@@ -258,28 +258,28 @@ impl Run<'_> {
         counts.step_by(causes.len().max(1)).sum()
     }
 
-    /// The allocation for which most bytes moved, with how many.
-    fn most_moved(&self) -> String {
-        let moved = |first: usize, rows: usize| -> u64 {
-            let tiles = self.map.tiles.iter().skip(first * self.map.columns);
-            tiles
-                .take(rows * self.map.columns)
-                .map(|tile| tile.arrived)
-                .sum()
-        };
-        let bands = self.map.bands.iter();
-        let most = bands
-            .map(|band| (band, moved(band.first_row, band.rows)))
-            .max_by_key(|(_, moved)| *moved);
-        most.map_or_else(String::new, |(band, moved)| {
+    /// The allocation of which most bytes moved again, with how many.
+    fn most_moved_again(&self) -> String {
+        let most = moved_again(self.map).max_by_key(|(_, again)| *again);
+        most.map_or_else(String::new, |(band, again)| {
             format!(
-                "{} ({} for its {})",
+                "{} ({} again, of its {})",
                 band.name,
-                bytes(moved as f64),
+                bytes(again as f64),
                 bytes(band.bytes as f64)
             )
         })
     }
+}
+
+/// Each allocation, with how many bytes moved to it that had been there before or were on their way. Arrivals are no measure: what the
+/// GPU touches first arrives without a move.
+fn moved_again(map: &Map) -> impl Iterator<Item = (&Band, u64)> {
+    map.bands.iter().map(|band| {
+        let tiles = map.tiles.iter().skip(band.first_row * map.columns);
+        let tiles = tiles.take(band.rows * map.columns);
+        (band, tiles.map(|tile| tile.repeated).sum())
+    })
 }
 
 /// `probe.cu:31`.
@@ -297,3 +297,6 @@ fn bytes(number: f64) -> String {
 fn share(part: f64) -> String {
     human(&Value::Float(part), ColumnKind::Rate)
 }
+
+#[cfg(test)]
+mod tests;

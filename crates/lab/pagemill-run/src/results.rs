@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use pagemill_report::{
-    Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, Plot, ResultSet, Row,
-    Summary, Value, evaluate,
+    Claim, Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, Plot, ResultSet,
+    Row, Summary, Value, evaluate,
 };
 use pagemill_scenario::{Parameter, ParameterValue, Point, PointSpec, Scenario};
 
@@ -17,7 +17,7 @@ const MACHINE: &str = "machine";
 /// The swept keys of a point, after what `row` holds already.
 pub(crate) fn parameters(point: &Point, row: Row) -> Row {
     swept(point).fold(row, |row, parameter| {
-        row.parameter(&parameter.column, value(&parameter.value))
+        row.parameter(&parameter.column, &parameter.value)
     })
 }
 
@@ -30,16 +30,6 @@ fn swept(point: &Point) -> impl Iterator<Item = &Parameter> {
         .parameters
         .iter()
         .filter(move |parameter| !has_short_name(parameter))
-}
-
-pub(crate) fn value(value: &ParameterValue) -> Value {
-    match value {
-        ParameterValue::Unsigned(number) => (*number).into(),
-        ParameterValue::Signed(number) => (*number).into(),
-        ParameterValue::Float(number) => (*number).into(),
-        ParameterValue::Boolean(flag) => (*flag).into(),
-        ParameterValue::Text(text) => text.as_str().into(),
-    }
 }
 
 /// Everything a run has to say.
@@ -68,6 +58,7 @@ pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> Resul
         about: scenario.about.trim().to_owned(),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: scenario.seed,
+        measured: false,
         columns,
         rows,
         summary: Summary::default(),
@@ -84,8 +75,27 @@ pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> Resul
         .claims
         .iter()
         .map(|spec| evaluate(spec, &set, &scenario.planned))
+        .map(|claim| withheld(claim, &scenario.changed))
         .collect();
     set
+}
+
+/// The claim, judged only where the run differs from the scenario in nothing that the claim speaks of. Its figure stays.
+fn withheld(claim: Claim, changed: &[String]) -> Claim {
+    if changed.is_empty() || claim.holds.is_none() {
+        return claim;
+    }
+    let why = format!(
+        "not judged: this run has {}, and the scenario has not",
+        changed.join(", ")
+    );
+    let parts = [claim.note, why];
+    let note: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    Claim {
+        holds: None,
+        note: note.join("; "),
+        ..claim
+    }
 }
 
 /// What to know of a program that only ran because reads beyond its allocations were let pass.

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use pagemill_report::Value;
+
 use crate::document::{Kind, Node};
 use crate::kind::{
     self, coloring::ColoringPoint, cuda::CudaPoint, gpu::GpuPoint, mpi::MpiPoint, nic::NicPoint,
@@ -105,6 +107,19 @@ pub enum ParameterValue {
     Boolean(bool),
     /// Words.
     Text(String),
+}
+
+/// The value as rows hold it.
+impl From<&ParameterValue> for Value {
+    fn from(value: &ParameterValue) -> Self {
+        match value {
+            ParameterValue::Unsigned(number) => (*number).into(),
+            ParameterValue::Signed(number) => (*number).into(),
+            ParameterValue::Float(number) => (*number).into(),
+            ParameterValue::Boolean(flag) => (*flag).into(),
+            ParameterValue::Text(text) => text.as_str().into(),
+        }
+    }
 }
 
 impl fmt::Display for Point {

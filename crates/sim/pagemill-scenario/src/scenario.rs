@@ -14,7 +14,7 @@ use crate::kind_names;
 use crate::machine::MachineFile;
 use crate::machine::base::table_over_base;
 use crate::overrides::Override;
-use crate::point::{Point, PointSpec, parameters};
+use crate::point::{Parameter, Point, PointSpec, parameters};
 use crate::quantity;
 use crate::statement::{Columns, Statements};
 use crate::sweep::Sweep;
@@ -37,6 +37,8 @@ pub struct Scenario {
     /// For each point of the scenario as it is written, without overrides, the columns that are swept there and their values:
     /// the rows that claims speak of.
     pub planned: Vec<Selection>,
+    /// The overrides by which the points are others than those that claims speak of: `residency.ballast = 0.97`.
+    pub changed: Vec<String>,
     /// What a search for settings may change; `None` where the scenario does not say.
     pub fit: Option<FitSpec>,
     /// How to draw the rows; empty leaves it to the reader of the rows.
@@ -104,22 +106,12 @@ pub fn load_given(
         }
     }
     check_one_kind(&specs)?;
-    let points = specs
-        .into_iter()
-        .zip(identities)
-        .zip(parameters(&swept, &swept_values))
-        .enumerate();
-    let points = points
-        .map(|(index, ((spec, identity), parameters))| Point {
-            index,
-            digest: identity.digest(&parameters),
-            parameters,
-            spec,
-        })
-        .collect::<Vec<_>>();
+    let points = points(specs, identities, parameters(&swept, &swept_values));
     let columns = Columns::of(&points);
     let claims = statements.claims(&reader, &columns);
-    let planned = planned(source, sets, &machines, columns.planned(&points));
+    let written = written(source, sets, &machines);
+    let changed = changed(&table, sets, written.as_ref(), &statements.at_any(&reader));
+    let planned = written.map_or_else(|| columns.planned(&points), |written| written.planned);
     let plots = statements.plots(&reader, &columns);
     let fit = fit.read(&reader);
     reader.finish()?;
@@ -133,6 +125,7 @@ pub fn load_given(
         points,
         claims,
         planned,
+        changed,
         fit,
         plots,
         source: Arc::clone(source),
@@ -140,17 +133,65 @@ pub fn load_given(
     })
 }
 
-/// The swept values of the scenario without `sets`, or `own` if it is the same or incomplete without them.
-fn planned(
+/// What a point is made of, and its place.
+type Numbered = (usize, ((PointSpec, Identity), Vec<Parameter>));
+
+/// The points in their order.
+fn points(
+    specs: Vec<PointSpec>,
+    identities: Vec<Identity>,
+    parameters: impl IntoIterator<Item = Vec<Parameter>>,
+) -> Vec<Point> {
+    let all = specs.into_iter().zip(identities).zip(parameters);
+    let point = |(index, ((spec, identity), parameters)): Numbered| Point {
+        index,
+        digest: identity.digest(&parameters),
+        parameters,
+        spec,
+    };
+    all.enumerate().map(point).collect()
+}
+
+/// The scenario without `sets`, if there are any and it is whole without them.
+fn written(
     source: &Arc<SourceText>,
     sets: &[String],
     machines: &MachineFiles<'_>,
-    own: Vec<Selection>,
-) -> Vec<Selection> {
-    if sets.is_empty() {
-        return own;
+) -> Option<Scenario> {
+    match sets.is_empty() {
+        true => None,
+        false => load_given(source, &[], &machines.sources()).ok(),
     }
-    load_given(source, &[], &machines.sources()).map_or(own, |written| written.planned)
+}
+
+/// Sections and keys that say nothing of what is run, or what the machine is made of, whose values are there to be doubted.
+const OUTSIDE_OF_CLAIMS: [&str; 6] = ["machine", "seed", "title", "about", "limits", "fit"];
+
+/// The overrides of keys that the scenario does not sweep with other values than `table`, the scenario as it is written, has.
+fn changed(
+    table: &Table,
+    sets: &[String],
+    written: Option<&Scenario>,
+    at_any: &[String],
+) -> Vec<String> {
+    let points = written.map_or(&[][..], |written| &written.points);
+    let is_swept = |key: &str| {
+        let mut parameters = points.iter().flat_map(|point| &point.parameters);
+        // A list of workloads is swept by their keys.
+        parameters.any(|swept| swept.path == key || swept.path.starts_with(&format!("{key}.")))
+    };
+    let sets = sets.iter().filter_map(|set| Override::parse(set).ok());
+    let others = sets.filter(|set| {
+        let key = set.path.join(".");
+        let is_same = table.at(&set.path).map(ToString::to_string) == Some(set.value.to_string());
+        !is_same
+            && !OUTSIDE_OF_CLAIMS.contains(&set.path[0].as_str())
+            && !at_any.contains(&key)
+            && !is_swept(&key)
+    });
+    others
+        .map(|set| format!("{} = {}", set.path.join("."), set.value))
+        .collect()
 }
 
 /// Rows of one scenario have the same columns.
@@ -355,18 +396,18 @@ fn read_point(
         root.abandon();
         return None;
     };
-    let seed = seed?;
     let input = PointInput {
         machine: documents.machine.as_deref(),
         reader,
-        seed,
+        // Whether the seed is wrong or not, the rest is read, so that its errors are all that is said of it.
+        seed: seed.unwrap_or(1),
     };
     let spec = kind::read(&kind, &mut root, &input);
     Some((
         Head {
             title: title?,
             about: about?,
-            seed,
+            seed: seed?,
         },
         spec?,
     ))

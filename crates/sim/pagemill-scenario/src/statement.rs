@@ -12,10 +12,14 @@ use crate::error::Problem;
 use crate::point::{Parameter, ParameterValue, Point, value_of};
 use crate::quantity::{self, Wrong};
 
+const AT_ANY: &str = "claims_at_any";
+
 /// The tables `[[claims]]` and `[[plots]]` of a scenario, taken out of it before its points are read.
 #[derive(Debug, Default)]
 pub(crate) struct Statements {
     claims: Option<Node>,
+    /// Keys whose values the claims do not depend on, so that an override of them leaves them judged.
+    at_any: Option<Node>,
     plots: Option<Node>,
 }
 
@@ -25,6 +29,7 @@ impl Statements {
         let mut take = |key| table.remove(key).map(|(_, node)| node);
         Self {
             claims: take("claims"),
+            at_any: take(AT_ANY),
             plots: take("plots"),
         }
     }
@@ -34,6 +39,27 @@ impl Statements {
         each("claims", self.claims.as_ref(), reader, |section| {
             claim(section, columns)
         })
+    }
+
+    /// The keys that may have any value.
+    pub fn at_any(&self, reader: &Reader) -> Vec<String> {
+        let Some(node) = &self.at_any else {
+            return Vec::new();
+        };
+        let items = match &node.kind {
+            Kind::Array(items) => items.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let key = |item: &Node| match &item.kind {
+            Kind::String(key) => Some(key.clone()),
+            _ => {
+                let message = format!("`{AT_ANY}` has {item}: a key in quotes is needed");
+                let problem = Problem::at(&item.origin, message);
+                reader.report(problem.help(format!("write {AT_ANY} = [\"residency.ballast\"]")));
+                None
+            }
+        };
+        items.iter().filter_map(key).collect()
     }
 
     /// Reads the plots; what is wrong with them is noted in `reader`.
@@ -49,16 +75,6 @@ pub(crate) struct Columns<'a> {
     parameters: Vec<&'a Parameter>,
     /// Keys that rows hold under a shorter name, swept or not.
     short_names: &'static [(&'static str, &'static str)],
-}
-
-fn value_in_row(value: ParameterValue) -> Value {
-    match value {
-        ParameterValue::Unsigned(number) => number.into(),
-        ParameterValue::Signed(number) => number.into(),
-        ParameterValue::Float(number) => number.into(),
-        ParameterValue::Boolean(flag) => flag.into(),
-        ParameterValue::Text(text) => text.into(),
-    }
 }
 
 impl<'a> Columns<'a> {
@@ -88,7 +104,7 @@ impl<'a> Columns<'a> {
                     let name = text.rsplit('/').next().unwrap_or_default();
                     name.strip_suffix(".toml").unwrap_or(name).into()
                 }
-                value => value_in_row(value.clone()),
+                value => value.into(),
             };
             (self.name(&parameter.path), value)
         };
@@ -121,7 +137,7 @@ impl<'a> Columns<'a> {
             .parameters
             .iter()
             .any(|parameter| parameter.path == key && parameter.column != key);
-        value_in_row(value_of(node, has_unit))
+        (&value_of(node, has_unit)).into()
     }
 
     fn selection(&self, node: &Node) -> Result<Selection, Wrong> {

@@ -4,8 +4,8 @@ mod common;
 
 use common::{compute, exit, load, machine_with_link, migrate, run, shape, wait};
 use pagemill_sim::gpu::{
-    AccessKind, GpuMachine, Memory, Report, Step, StepEnd, TlbScope, TransferMode, Translation,
-    WarpPlace,
+    AccessKind, GpuMachine, L1Loads, Memory, Report, Step, StepEnd, TlbScope, TransferMode,
+    Translation, WarpPlace,
 };
 use pagemill_types::{PageSize, Picos};
 use proptest::prelude::*;
@@ -105,6 +105,20 @@ fn streaming_comes_near_the_narrowest_bandwidth_and_never_beyond() {
     // Twelve partition ports of 32 bytes at 700 MHz: 268.8 GB/s; DRAM gives 384, the SMs' ports 336.
     assert!(rate < 268.8, "{rate} GB/s");
     assert!(rate > 0.8 * 268.8, "{rate} GB/s");
+}
+
+#[test]
+fn lines_return_to_an_sm_at_the_rate_of_its_port() {
+    for l1_loads in [L1Loads::All, L1Loads::ReadOnly] {
+        let mut machine = GpuMachine::gtx480();
+        machine.interconnect.sm_bytes_per_cycle = 8;
+        machine.sm.l1_loads = l1_loads;
+        let report = run_chase(&machine, TransferMode::IdealOverlap, 480, 8, 64);
+        let rate = report.touched_bytes as f64 / report.kernel_time_ns as f64;
+        // Fifteen ports of 8 bytes at 700 MHz: 84 GB/s, narrower than all else.
+        assert!(rate < 84.0, "{l1_loads:?}: {rate} GB/s");
+        assert!(rate > 0.8 * 84.0, "{l1_loads:?}: {rate} GB/s");
+    }
 }
 
 #[test]

@@ -134,6 +134,7 @@ pub fn compare(
             ),
             pagemill_version: first.set.pagemill_version.clone(),
             seed: first.set.seed,
+            measured: first.set.measured || second.set.measured,
             columns: columns(&shared, &metrics),
             rows,
             summary: Summary {

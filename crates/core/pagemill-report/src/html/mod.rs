@@ -111,14 +111,26 @@ fn page(set: &ResultSet) -> Markup {
                     (column_list(&columns))
                     (description(set))
                     footer {
-                        "Made by pagemill " (set.pagemill_version) " from scenario "
-                        code { (set.scenario) } ", seed " (set.seed)
-                        ". The same scenario, seed and version give the same numbers."
+                        (origin(set))
                     }
                 }
                 script { (PreEscaped(SORT_SCRIPT)) }
                 @if !set.maps.is_empty() { script { (PreEscaped(map::SCRIPT)) } }
             }
+        }
+    }
+}
+
+/// What made the numbers, and whether it makes them again.
+fn origin(set: &ResultSet) -> Markup {
+    html! {
+        "Made by pagemill " (set.pagemill_version)
+        @match set.measured {
+            true => { ". Measured on a real machine: another run gives other numbers." },
+            false => {
+                " from scenario " code { (set.scenario) } ", seed " (set.seed)
+                ". The same scenario, seed and version give the same numbers."
+            },
         }
     }
 }
@@ -133,7 +145,10 @@ fn header(set: &ResultSet) -> Markup {
         header {
             h1 { (set.title) }
             p.meta {
-                "Scenario " code { (set.scenario) } " · seed " (set.seed) " · "
+                @match set.measured {
+                    true => { "Measured: " code { (set.scenario) } " · " },
+                    false => { "Scenario " code { (set.scenario) } " · seed " (set.seed) " · " },
+                }
                 (counted(set.rows.len(), "row")) " · pagemill " (set.pagemill_version)
             }
             @if !set.summary.warnings.is_empty() {

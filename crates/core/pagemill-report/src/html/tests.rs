@@ -28,3 +28,20 @@ fn style_and_script_ask_for_nothing_from_elsewhere() {
         }
     }
 }
+
+#[test]
+fn measurements_promise_no_same_numbers() {
+    for measured in [false, true] {
+        let set = ResultSet {
+            measured,
+            ..ResultSet::default()
+        };
+        let page = super::page(&set).into_string();
+        assert_eq!(page.contains("the same numbers"), !measured);
+        assert_eq!(page.contains("another run gives other numbers"), measured);
+        let mut json = Vec::new();
+        crate::json::write(&set, &mut json).expect("memory");
+        let text = String::from_utf8(json).expect("UTF-8");
+        assert_eq!(crate::read(&text).expect("results").measured, measured);
+    }
+}

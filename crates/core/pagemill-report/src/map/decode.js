@@ -47,6 +47,7 @@ function decodeMap(bytes) {
   map.marked = (map.planes || 4) > 4 ? plane() : new Float64Array(map.rows * map.columns);
   const causes = map.legend.causes.length;
   map.counts = Float64Array.from({ length: map.columns * causes }, number);
+  map.bytesCarried = map.carried ? Float64Array.from({ length: map.columns * 2 }, number) : null;
   map.histories = new Map();
   let page = 0;
   for (let pages = map.pages; pages > 0; pages--) {
@@ -100,8 +101,14 @@ function prepare(map) {
   return map;
 }
 
-/* Bytes were counted when the last arrived or the first left: the others were on the link before or after, at its rate. */
+/* Bytes were counted when the last arrived or the first left: the others were on the link before or after, at its rate.
+   Measured runs say when the link carried them. */
 function spreadOverTheLink(map) {
+  if (map.bytesCarried) {
+    map.totals.incoming = map.bytesCarried.filter((_, index) => index % 2 === 0);
+    map.totals.outgoing = map.bytesCarried.filter((_, index) => index % 2 === 1);
+    return;
+  }
   const room = map.link_bytes_per_second * map.column_ps * 1e-12;
   const incoming = map.totals.arrived.map((bytes, column) => bytes + map.totals.repeated[column]);
   const outgoing = map.totals.left.slice();

@@ -15,6 +15,8 @@ pub struct ResultSet {
     pub pagemill_version: String,
     /// Seed of all randomness.
     pub seed: u64,
+    /// Whether the numbers were measured on a real machine: another run gives others.
+    pub measured: bool,
     /// What the columns mean. Kinds of columns without a description are guessed from their names.
     pub columns: Vec<Column>,
     /// One row per point of the sweep.

@@ -425,6 +425,7 @@ fn results(
             "Predicted: page faults of one recorded run, replayed with the costs of this computer."
                 .to_owned(),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        measured: true,
         seed,
         columns: columns(),
         ..ResultSet::default()

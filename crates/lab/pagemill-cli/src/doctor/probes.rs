@@ -121,21 +121,27 @@ fn kernel_modules(system: &System) -> Backend {
             "use a Linux kernel",
         );
     };
-    if system.has(&format!("/lib/modules/{release}/build")) {
-        let found =
-            format!("no module of pagemill is loaded; headers of kernel {release} are installed");
-        let mut series = KERNEL_SERIES.iter();
-        let enable = if series.any(|series| is_of_series(&release, series)) {
-            "make -C /lib/modules/$(uname -r)/build M=$PWD/kmod/pagemill_zero modules && \
-             sudo insmod kmod/pagemill_zero/pagemill_zero.ko"
-                .to_owned()
-        } else {
-            format!(
-                "none for this kernel: pagemill_zero is for Linux {}, and `cargo xtask vm` runs it in a virtual machine",
+    if !KERNEL_SERIES
+        .iter()
+        .any(|series| is_of_series(&release, series))
+    {
+        // Headers of such a kernel would be of no use.
+        return Backend::missing(
+            name,
+            &format!("no module of pagemill is loaded; none is for kernel {release}"),
+            &format!(
+                "none for this kernel: the modules are for Linux {}, and `cargo xtask vm` runs them in a virtual machine",
                 kernel_series_in_words()
-            )
-        };
-        return Backend::limited(name, &found, &enable);
+            ),
+        );
+    }
+    if system.has(&format!("/lib/modules/{release}/build")) {
+        return Backend::limited(
+            name,
+            &format!("no module of pagemill is loaded; headers of kernel {release} are installed"),
+            "make -C /lib/modules/$(uname -r)/build M=$PWD/kmod/pagemill_zero modules && \
+             sudo insmod kmod/pagemill_zero/pagemill_zero.ko",
+        );
     }
     let found = format!("no module of pagemill is loaded; no headers of kernel {release}");
     Backend::missing(

@@ -124,6 +124,36 @@ fn what_is_there_in_part_says_what_is_lacking() {
 }
 
 #[test]
+fn headers_are_offered_only_for_kernels_that_modules_support() {
+    for (release, offers) in [
+        ("6.1.0-56-amd64", true),
+        ("6.12.95", true),
+        ("6.18.44-fc", false),
+        ("5.15.0-generic", false),
+        ("6.10.1", false),
+    ] {
+        for has_headers in [false, true] {
+            let build = format!("lib/modules/{release}/build");
+            let osrelease = ("proc/sys/kernel/osrelease", release);
+            let all = [osrelease, (build.as_str(), "")];
+            let (_root, system) = machine(&all[..1 + usize::from(has_headers)]);
+            let backends = examine(&system);
+            let modules = backends.iter().find(|one| one.name == "kernel-modules");
+            let modules = modules.expect("it is examined");
+            let enable = modules.enable.as_deref().expect("it is not ready");
+            assert_eq!(enable.contains("linux-headers"), offers && !has_headers);
+            assert_eq!(enable.contains("make -C"), offers && has_headers);
+            assert_eq!(enable.contains("none for this kernel"), !offers);
+            assert!(
+                offers || !modules.found.contains("headers"),
+                "{}",
+                modules.found
+            );
+        }
+    }
+}
+
+#[test]
 fn this_machine_is_examined_without_failing() {
     assert_eq!(examine(&System::this()).len(), 11);
     assert!(Path::new("/").exists());

@@ -125,6 +125,7 @@ pub fn set(gpu: &GpuFacts, seed: u64, rows: Vec<Row>) -> ResultSet {
                 strategy, and only the kernel is timed. Compare with a simulation: pagemill report compare simulated.json measured.json"
             .to_owned(),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        measured: true,
         seed,
         columns: columns(),
         rows,

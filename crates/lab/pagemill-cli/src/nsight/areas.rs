@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use pagemill_sim::managed_name;
+
 use super::export::{Event, What};
 
 /// What NVIDIA's driver evicts as one. Areas consist of whole blocks.
@@ -19,6 +21,10 @@ pub struct Account {
     pub returned_bytes: u64,
     /// Part of these: to make room.
     pub evicted_bytes: u64,
+    /// Came for a cause that was not recorded.
+    pub came_unexplained_bytes: u64,
+    /// Returned for a cause that was not recorded.
+    pub left_unexplained_bytes: u64,
     /// Copies to the GPU.
     pub migrations: u64,
     pub gpu_faults: u64,
@@ -31,8 +37,8 @@ pub struct Area {
     pub name: String,
     /// The numbers of its blocks.
     pub blocks: Range<u64>,
-    /// What was allocated there, in all; of unknown allocations, its blocks.
-    pub bytes: u64,
+    /// What was allocated there, in all, if that was recorded.
+    pub bytes: Option<u64>,
     pub account: Account,
 }
 
@@ -60,7 +66,7 @@ impl Areas {
             } => {
                 self.allocations += 1;
                 let name = name.clone();
-                let name = name.unwrap_or_else(|| format!("managed #{}", self.allocations));
+                let name = name.unwrap_or_else(|| managed_name(self.allocations));
                 self.allocate(blocks(*address, *bytes), *bytes, name);
             }
             What::Moved { address, bytes, .. } => self.touched.extend(blocks(*address, *bytes)),
@@ -98,7 +104,7 @@ impl Areas {
         };
         let known = self.allocated.iter();
         let mut areas: Vec<Area> = known
-            .map(|(start, (end, bytes, names))| area(shown(names), *start..*end, *bytes))
+            .map(|(start, (end, bytes, names))| area(shown(names), *start..*end, Some(*bytes)))
             .collect();
         let is_known = |block: u64| {
             let before = self.allocated.range(..=block).next_back();
@@ -110,7 +116,7 @@ impl Areas {
         for run in unknown.chunk_by(|a, b| a + 1 == *b) {
             let blocks = run[0]..run[0] + run.len() as u64;
             let name = format!("memory at {:#x}", blocks.start * BLOCK_BYTES);
-            areas.push(area(name, blocks, run.len() as u64 * BLOCK_BYTES));
+            areas.push(area(name, blocks, None));
         }
         areas.sort_by_key(|area| area.blocks.start);
         areas

@@ -10,6 +10,11 @@ use std::path::Path;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
+use super::tables::{
+    ALLOCATIONS, COPIES, CPU_FAULTS, GPU_FAULTS, KERNELS, Recorded, Result, columns, find, quoted,
+    said,
+};
+
 /// The copies of unified memory, as NVIDIA numbers them.
 const UNIFIED_TO_GPU: i64 = 11;
 const UNIFIED_TO_CPU: i64 = 12;
@@ -103,29 +108,23 @@ pub struct Export {
     query: String,
     /// The GPU's name, if it says.
     pub gpu: Option<String>,
+    pub recorded: Recorded,
 }
-
-type Result<T> = std::result::Result<T, String>;
 
 /// A table of events: its name, its place in the order of events of one time, its conditions, and what its columns are called
 /// that stand for end, address, amount, cause and name.
 struct Source {
-    table: &'static str,
+    /// As the export calls it, once it is found there.
+    table: String,
     order: u32,
     condition: String,
     columns: [&'static str; 5],
     has_device: bool,
 }
 
-const KERNELS: &str = "CUPTI_ACTIVITY_KIND_KERNEL";
-const COPIES: &str = "CUPTI_ACTIVITY_KIND_MEMCPY";
-const GPU_FAULTS: &str = "CUDA_UM_GPU_PAGE_FAULT_EVENTS";
-const CPU_FAULTS: &str = "CUDA_UM_CPU_PAGE_FAULT_EVENTS";
-const ALLOCATIONS: &str = "CUDA_GPU_MEMORY_USAGE_EVENTS";
-
 fn sources() -> Vec<Source> {
-    let source = |table, order, condition: &str, columns, has_device| Source {
-        table,
+    let source = |table: &str, order, condition: &str, columns, has_device| Source {
+        table: table.to_owned(),
         order,
         condition: condition.to_owned(),
         columns,
@@ -191,20 +190,20 @@ impl Export {
     pub fn open(path: &Path, choice: Choice) -> Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         // SQLite would say of a folder that it is no database.
-        std::fs::File::open(path).map_err(|error| error.to_string())?;
+        let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+        if file.metadata().is_ok_and(|about| about.is_dir()) {
+            return Err("it is a folder: name the SQLite file".to_owned());
+        }
         let connection = Connection::open_with_flags(path, flags).map_err(said)?;
         let mut there: Vec<Source> = Vec::new();
         for source in sources() {
-            let columns = columns(&connection, source.table)?;
-            if !columns.is_empty() {
-                source.check(&columns)?;
-                there.push(source);
+            if let Some(table) = find(&connection, &source.table)? {
+                source.check(&table, &columns(&connection, &table)?)?;
+                there.push(Source { table, ..source });
             }
         }
-        if !there
-            .iter()
-            .any(|source| source.table == KERNELS || source.table == COPIES)
-        {
+        let recorded = Recorded::of(&connection)?;
+        if !recorded.kernels && !recorded.copies {
             return Err(format!(
                 "it has neither {KERNELS} nor {COPIES}: an export of Nsight Systems with CUDA's activity has; make one with `nsys profile \
                  --cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true --cuda-memory-usage=true ./program` and `nsys export --type sqlite`"
@@ -219,6 +218,7 @@ impl Export {
             connection,
             query,
             gpu,
+            recorded,
         })
     }
 
@@ -238,7 +238,7 @@ impl Export {
 
 impl Source {
     /// Refuses a table without a column that is needed.
-    fn check(&self, there: &BTreeSet<String>) -> Result<()> {
+    fn check(&self, table: &str, there: &BTreeSet<String>) -> Result<()> {
         let named = self.columns.iter().map(|column| column.trim_matches('"'));
         let is_column = |name: &&str| name.starts_with(char::is_alphabetic) && *name != "NULL";
         // The name of a variable came later than the table.
@@ -246,8 +246,7 @@ impl Source {
         match needed.chain(["start"]).find(|name| !there.contains(*name)) {
             None => Ok(()),
             Some(name) => Err(format!(
-                "its table {} has no column {name}: export it again with Nsight Systems 2021.5 or later",
-                self.table
+                "its table {table} has no column {name}: export it again with Nsight Systems 2021.5 or later"
             )),
         }
     }
@@ -256,10 +255,10 @@ impl Source {
 /// Refuses an export whose numbers mean something else.
 fn check_numbers(connection: &Connection) -> Result<()> {
     for (table, number, name) in NUMBERS {
-        if columns(connection, table)?.is_empty() {
+        let Some(table) = find(connection, table)? else {
             continue;
-        }
-        let text = format!("SELECT name FROM {table} WHERE id = ?1");
+        };
+        let text = format!("SELECT name FROM {} WHERE id = ?1", quoted(&table));
         let said_name: rusqlite::Result<String> =
             connection.query_row(&text, [number], |row| row.get(0));
         match said_name {
@@ -314,12 +313,15 @@ fn chosen(
 ) -> Result<Option<u32>> {
     let mut found = BTreeSet::new();
     for source in sources.iter().filter(|source| key.is_of(source)) {
-        if !columns(connection, source.table)?.contains(key.column) {
+        if !columns(connection, &source.table)?.contains(key.column) {
             continue;
         }
         let text = format!(
             "SELECT DISTINCT {} FROM {} WHERE {} AND {} IS NOT NULL",
-            key.value, source.table, source.condition, key.column
+            key.value,
+            quoted(&source.table),
+            source.condition,
+            key.column
         );
         let mut statement = connection.prepare(&text).map_err(said)?;
         let numbers = statement
@@ -356,8 +358,18 @@ fn query(
     device: Option<u32>,
 ) -> Result<String> {
     let mut parts = Vec::new();
+    let strings = match find(connection, "StringIds")? {
+        Some(table) => table,
+        None if sources
+            .iter()
+            .any(|source| source.columns[4] == "demangledName") =>
+        {
+            return Err("it has kernels and no table StringIds, which names them".to_owned());
+        }
+        None => String::new(),
+    };
     for source in sources {
-        let there = columns(connection, source.table)?;
+        let there = columns(connection, &source.table)?;
         let [end, address, amount, cause, name] = source.columns;
         let name = match name {
             "demangledName" => {
@@ -365,14 +377,15 @@ fn query(
                     true => "coalesce(mangledName, demangledName)",
                     false => name,
                 };
-                format!("(SELECT value FROM StringIds WHERE id = {id})")
+                format!("(SELECT value FROM {} WHERE id = {id})", quoted(&strings))
             }
             "name" if !there.contains("name") => "NULL".to_owned(),
             name => name.to_owned(),
         };
-        let (table, order) = (source.table, source.order);
+        let (table, order) = (&source.table, source.order);
         let mut part = format!(
-            "SELECT {order}, start AS began, {end}, {address}, {amount}, {cause}, {name}, '{table}', rowid FROM {table} WHERE {}",
+            "SELECT {order}, start AS began, {end}, {address}, {amount}, {cause}, {name}, '{table}', rowid FROM {} WHERE {}",
+            quoted(table),
             source.condition
         );
         for (key, number) in [(Key::PROCESS, process), (Key::DEVICE, device)] {
@@ -387,19 +400,10 @@ fn query(
     Ok(format!("{} ORDER BY 2, 1", parts.join(" UNION ALL ")))
 }
 
-fn columns(connection: &Connection, table: &str) -> Result<BTreeSet<String>> {
-    let mut statement = connection
-        .prepare("SELECT name FROM pragma_table_info(?1)")
-        .map_err(said)?;
-    let names = statement
-        .query_map([table], |row| row.get(0))
-        .map_err(said)?;
-    names.collect::<rusqlite::Result<_>>().map_err(said)
-}
-
 fn gpu_name(connection: &Connection, device: Option<u32>) -> Option<String> {
-    let text = "SELECT name FROM TARGET_INFO_GPU WHERE id = ?1";
-    let of_device = connection.query_row(text, [device?], |row| row.get(0));
+    let table = find(connection, "TARGET_INFO_GPU").ok()??;
+    let text = format!("SELECT name FROM {} WHERE id = ?1", quoted(&table));
+    let of_device = connection.query_row(&text, [device?], |row| row.get(0));
     // The table is newer than others and says nothing that is needed.
     of_device.ok()
 }
@@ -511,12 +515,5 @@ fn shown(value: ValueRef<'_>) -> String {
         ValueRef::Real(value) => value.to_string(),
         ValueRef::Text(text) => format!("{:?}", String::from_utf8_lossy(text)),
         ValueRef::Blob(_) => "no number".to_owned(),
-    }
-}
-
-fn said(error: rusqlite::Error) -> String {
-    match error {
-        rusqlite::Error::SqliteFailure(_, Some(message)) => message,
-        other => other.to_string(),
     }
 }

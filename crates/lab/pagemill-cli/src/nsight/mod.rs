@@ -3,6 +3,7 @@
 mod areas;
 mod export;
 mod replay;
+mod tables;
 
 use std::cmp::Reverse;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::Args;
 use pagemill_report::{
     Column, ColumnKind, DescriptionEntry, DescriptionSection, OutputDir, PageMap, ResultSet, Row,
+    Summary,
 };
 
 use crate::failure::Failure;
@@ -17,6 +19,7 @@ use crate::output::{RunFormat, hand_over, print_results};
 use areas::{Account, Area, Areas};
 use export::{Choice, Export};
 use replay::{Replay, Replayed};
+use tables::Recorded;
 
 /// The most rows of allocations, as of a simulated program.
 const AREAS_MAX: usize = 50;
@@ -68,7 +71,12 @@ pub fn nsight(arguments: &NsightArguments) -> Result<(), Failure> {
     found.map_err(failed)?;
     let mut replay = Replay::new(&areas);
     export.for_each(|event| replay.add(event)).map_err(failed)?;
-    let set = set(&path.to_string(), export.gpu, replay.finish());
+    let set = set(
+        &path.to_string(),
+        export.gpu,
+        export.recorded,
+        &replay.finish(),
+    );
     hand_over(arguments.out.as_deref(), &set, || {
         print_results(&set, arguments.format)
     })
@@ -104,7 +112,7 @@ fn columns() -> Vec<Column> {
         Column::metric(
             "allocated_bytes",
             Bytes,
-            "managed memory that anything is known of",
+            "managed memory whose allocation was recorded",
         ),
         Column::metric(
             "migrated_bytes",
@@ -119,7 +127,7 @@ fn columns() -> Vec<Column> {
         Column::metric(
             "prefetched_bytes",
             Bytes,
-            "part of migrated_bytes by the driver ahead of faults, or by a call",
+            "part of migrated_bytes by the driver ahead of faults, or by a call; empty where a cause was not recorded",
         ),
         Column::metric(
             "returned_bytes",
@@ -129,51 +137,31 @@ fn columns() -> Vec<Column> {
         Column::metric(
             "evicted_bytes",
             Bytes,
-            "part of returned_bytes that made room on the GPU",
+            "part of returned_bytes that made room on the GPU; empty where a cause was not recorded",
         ),
         Column::metric("migrations", Count, "copies of unified memory to the GPU"),
         Column::metric(
             "gpu_page_faults",
             Count,
-            "faults of the GPU, as the profiler counts them; 0 if it was not asked to",
+            "faults of the GPU, as the profiler counts them; empty if none were recorded",
         ),
         Column::metric(
             "cpu_page_faults",
             Count,
-            "faults of the CPU; 0 if the profiler was not asked for them",
+            "faults of the CPU; empty if none were recorded",
         ),
     ]
 }
 
-fn set(path: &str, gpu: Option<String>, run: Replayed) -> ResultSet {
-    let mut rows = vec![add_account(
-        Row::new()
-            .parameter("table", "program")
-            .metric("time_ns", run.time_ns)
-            .metric("kernel_time_ns", run.kernel_time_ns)
-            .metric("copy_time_ns", run.copy_time_ns)
-            .metric("launches", run.launches)
-            .metric(
-                "allocated_bytes",
-                run.areas.iter().map(|area| area.bytes).sum::<u64>(),
-            ),
-        &run.whole,
-    )];
-    rows.extend(run.kernels.iter().map(|(name, kernel)| {
-        let row = Row::new()
-            .parameter("table", "kernel")
-            .parameter("kernel", name.as_str())
-            .metric("time_ns", kernel.time_ns)
-            .metric("launches", kernel.launches);
-        add_account(row, &kernel.account)
-    }));
-    rows.extend(moved_most(&run.areas).map(|area| {
-        let row = Row::new()
-            .parameter("table", "allocation")
-            .parameter("allocation", area.name.as_str())
-            .metric("allocated_bytes", area.bytes);
-        add_account(row, &area.account)
-    }));
+fn set(path: &str, gpu: Option<String>, recorded: Recorded, run: &Replayed) -> ResultSet {
+    let missing = recorded.missing();
+    let warnings = match missing.is_empty() {
+        true => Vec::new(),
+        false => vec![format!(
+            "not recorded, or there were none: {}",
+            missing.join(", ")
+        )],
+    };
     ResultSet {
         scenario: "nsight".to_owned(),
         title: format!("Profile of {}", gpu.as_deref().unwrap_or("a GPU")),
@@ -181,11 +169,16 @@ fn set(path: &str, gpu: Option<String>, run: Replayed) -> ResultSet {
                 simulated/results.json profiled/results.json"
             .to_owned(),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        measured: true,
         columns: columns(),
-        rows,
+        rows: rows(recorded, run),
+        summary: Summary {
+            warnings,
+            ..Summary::default()
+        },
         maps: vec![PageMap {
             title: String::new(),
-            data: run.map,
+            data: run.map.clone(),
         }],
         description: vec![DescriptionSection {
             title: "Export".to_owned(),
@@ -199,6 +192,39 @@ fn set(path: &str, gpu: Option<String>, run: Replayed) -> ResultSet {
     }
 }
 
+/// The program, its kernels, and the allocations that most bytes moved of. What was not recorded has no value.
+fn rows(recorded: Recorded, run: &Replayed) -> Vec<Row> {
+    let allocated = run.areas.iter().filter_map(|area| area.bytes).sum();
+    let of_kernels = |value: u64| recorded.kernels.then_some(value);
+    let program = Row::new()
+        .parameter("table", "program")
+        .metric("time_ns", run.time_ns);
+    let values = [
+        ("kernel_time_ns", of_kernels(run.kernel_time_ns)),
+        ("copy_time_ns", recorded.copies.then_some(run.copy_time_ns)),
+        ("launches", of_kernels(run.launches)),
+        ("allocated_bytes", recorded.allocations.then_some(allocated)),
+    ];
+    let program = add_known(program, values);
+    let mut rows = vec![add_account(program, &run.whole, recorded)];
+    rows.extend(run.kernels.iter().map(|(name, kernel)| {
+        let row = Row::new()
+            .parameter("table", "kernel")
+            .parameter("kernel", name.as_str())
+            .metric("time_ns", kernel.time_ns)
+            .metric("launches", kernel.launches);
+        add_account(row, &kernel.account, recorded)
+    }));
+    rows.extend(moved_most(&run.areas).map(|area| {
+        let row = Row::new()
+            .parameter("table", "allocation")
+            .parameter("allocation", area.name.as_str());
+        let row = add_known(row, [("allocated_bytes", area.bytes)]);
+        add_account(row, &area.account, recorded)
+    }));
+    rows
+}
+
 /// The areas that most bytes moved of, by address.
 fn moved_most(areas: &[Area]) -> impl Iterator<Item = &Area> {
     let moved = |area: &&Area| area.account.migrated_bytes + area.account.returned_bytes;
@@ -209,13 +235,35 @@ fn moved_most(areas: &[Area]) -> impl Iterator<Item = &Area> {
     most.into_iter()
 }
 
-fn add_account(row: Row, account: &Account) -> Row {
-    row.metric("migrated_bytes", account.migrated_bytes)
-        .metric("repeated_bytes", account.repeated_bytes)
-        .metric("prefetched_bytes", account.prefetched_bytes)
-        .metric("returned_bytes", account.returned_bytes)
-        .metric("evicted_bytes", account.evicted_bytes)
-        .metric("migrations", account.migrations)
-        .metric("gpu_page_faults", account.gpu_faults)
-        .metric("cpu_page_faults", account.cpu_faults)
+fn add_account(row: Row, account: &Account, recorded: Recorded) -> Row {
+    let of_copies = |value: u64| recorded.copies.then_some(value);
+    // A part for one cause is not known where another cause is not.
+    let explained = |unexplained: u64, value| of_copies(value).filter(|_| unexplained == 0);
+    let prefetched = explained(account.came_unexplained_bytes, account.prefetched_bytes);
+    let evicted = explained(account.left_unexplained_bytes, account.evicted_bytes);
+    let values = [
+        ("migrated_bytes", of_copies(account.migrated_bytes)),
+        ("repeated_bytes", of_copies(account.repeated_bytes)),
+        ("prefetched_bytes", prefetched),
+        ("returned_bytes", of_copies(account.returned_bytes)),
+        ("evicted_bytes", evicted),
+        ("migrations", of_copies(account.migrations)),
+        (
+            "gpu_page_faults",
+            recorded.gpu_faults.then_some(account.gpu_faults),
+        ),
+        (
+            "cpu_page_faults",
+            recorded.cpu_faults.then_some(account.cpu_faults),
+        ),
+    ];
+    add_known(row, values)
+}
+
+/// Adds the values that are known.
+fn add_known<const N: usize>(row: Row, values: [(&str, Option<u64>); N]) -> Row {
+    let known = values
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    known.fold(row, |row, (name, value)| row.metric(name, value))
 }

@@ -169,6 +169,8 @@ impl Replay {
                         "{bytes} bytes of unified memory moved at {address:#x}, which are no whole pages of {PAGE_BYTES} bytes"
                     ));
                 }
+                let times_ps = (self.ps(times.0), self.ps(times.1));
+                self.recorder.carried(times_ps, bytes, to_gpu);
                 match to_gpu {
                     true => self.came(address, bytes, why, times),
                     false => self.left(address, bytes, why, times),
@@ -265,6 +267,7 @@ impl Replay {
                 account.migrated_bytes += sum;
                 account.repeated_bytes += repeated;
                 account.prefetched_bytes += if is_ahead { sum } else { 0 };
+                account.came_unexplained_bytes += if why == Why::Unknown { sum } else { 0 };
             });
         }
     }
@@ -286,6 +289,7 @@ impl Replay {
             self.charge(block, |account| {
                 account.returned_bytes += sum;
                 account.evicted_bytes += if why == Why::Eviction { sum } else { 0 };
+                account.left_unexplained_bytes += if why == Why::Unknown { sum } else { 0 };
             });
         }
     }

@@ -38,6 +38,7 @@ pub fn results(setup: &Setup, program: &str, usage: &Usage) -> ResultSet {
         title: format!("{program} in {} bytes of frames", setup.budget_bytes),
         about: "Measured: what the pager moved while the program ran.".to_owned(),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        measured: true,
         columns: columns(),
         rows: vec![row],
         ..ResultSet::default()

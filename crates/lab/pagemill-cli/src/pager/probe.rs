@@ -164,6 +164,7 @@ fn results(found: &Found) -> ResultSet {
         title: format!("Costs of the pager on {}", computer()),
         about: "Measured, least of several runs each. A unit is 4 KiB.".to_owned(),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        measured: true,
         columns: vec![
             Column::parameter("cost", ColumnKind::Text, "what is measured"),
             Column::parameter("data", ColumnKind::Text, "bytes that are kept"),

@@ -158,6 +158,7 @@ fn results(before: &[Sample], now: &[Sample], seconds: f64) -> ResultSet {
         title: "Pagers of this computer".to_owned(),
         about: "Measured: rates over the time since the last look.".to_owned(),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        measured: true,
         columns: columns(),
         rows: rows.collect(),
         ..ResultSet::default()

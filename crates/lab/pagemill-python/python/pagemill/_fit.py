@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import nullcontext
 
-from pagemill import _native
+from pagemill import _checks, _native
 from pagemill._native import InputError
 from pagemill._progress import bar
 from pagemill._result import Result
@@ -61,6 +61,7 @@ def fit(
         A point failed, or workers were lost again and again. With `out`, what was done is kept. (The command goes on instead,
         and says which settings could not be run.)
     """
+    workers = _checks.whole_or_none("workers", workers)
     given = {"fit.points": points, "fit.seed": seed}
     overrides = {**(overrides or {}), **{key: value for key, value in given.items() if value is not None}}
     loaded = Scenario(scenario, overrides)

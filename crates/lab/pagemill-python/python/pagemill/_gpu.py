@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pagemill import _native
+from pagemill import _checks, _native
 from pagemill._policy import MigrationPolicy, Policy
 from pagemill._result import Result
 from pagemill._scenario import Scenario
@@ -163,8 +163,9 @@ class Gpu:
         reaches a limit, and whatever a policy raises. Ctrl-C stops the kernel; the GPU cannot be used afterwards.
         """
         name, text = _ptx_of(module)
-        arguments = [_argument(self, value) for value in args]
-        report = self._native.launch(name, text, kernel, _three(grid), _three(block), shared_bytes, arguments)
+        arguments = [_argument(self, value) for value in _checks.listed("args", args, "arguments")]
+        shared_bytes = _checks.whole("shared_bytes", shared_bytes, 0)
+        report = self._native.launch(name, text, kernel, _three("grid", grid), _three("block", block), shared_bytes, arguments)
         return Launch(**report)
 
     def output(self) -> str:
@@ -190,11 +191,11 @@ def _ptx_of(module: str | os.PathLike[str]) -> tuple[str, str]:
         return path, file.read()
 
 
-def _three(shape: Shape) -> list[int]:
-    sizes = [int(shape)] if isinstance(shape, (int, np.integer)) else [int(size) for size in shape]
-    if not 1 <= len(sizes) <= 3 or any(size < 1 or size >= 1 << 32 for size in sizes):
-        raise ValueError(f"{shape!r} is no shape: one to three numbers of at least 1")
-    return sizes + [1] * (3 - len(sizes))
+def _three(name: str, shape: Shape) -> list[int]:
+    sizes = [shape] if _checks.is_whole(shape) else _checks.listed(name, shape, "one to three whole numbers")
+    if not 1 <= len(sizes) <= 3:
+        raise ValueError(f"{name}={shape!r} is no shape: one to three numbers of at least 1")
+    return [_checks.whole(name, size) for size in sizes] + [1] * (3 - len(sizes))
 
 
 def _argument(gpu: Gpu, value: Any) -> tuple[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pagemill import _native
+from pagemill import _checks, _native
 from pagemill._result import Result
 
 
@@ -44,6 +44,9 @@ def mrc(
 
     Raises ValueError for an impossible cache, RunError for a damaged trace. Ctrl-C stops it.
     """
+    sizes = {"cache_bytes": cache_bytes, "ways": ways, "line_bytes": line_bytes, "page_bytes": page_bytes, "sample": sample}
+    for name, size in {**sizes, "access_bytes": access_bytes}.items():
+        _checks.whole(name, size, most=(1 << 64) - 1 if name.endswith("e_bytes") else (1 << 32) - 1)
     path = os.fspath(trace) if isinstance(trace, (str, os.PathLike)) else None
     addresses = _addresses(trace) if path is None else None
     return Result(
@@ -54,5 +57,10 @@ def mrc(
 def _addresses(trace: Any) -> bytes:
     array = np.asarray(trace)
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError(f"an array of shape {array.shape} and type {array.dtype}: a one-dimensional array of integers is needed")
+        raise ValueError(
+            f"trace is an array of shape {array.shape} and type {array.dtype}: a one-dimensional array of integers is needed"
+        )
+    if (array < 0).any():
+        first = int(np.argmax(array < 0))
+        raise ValueError(f"trace[{first}] is {array[first]}: addresses are at least 0")
     return array.astype("<u8").tobytes()

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from pagemill import _native
+from pagemill import _checks, _native
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -218,4 +218,9 @@ class PageMaps:
 
 def concat(results: Iterable[Result]) -> Result:
     """The rows of several results as one, such as those of one program under several policies."""
-    return Result(_native.ResultSet.concatenated([result._native for result in results]))
+    all_results = [results] if isinstance(results, Result) else _checks.listed("results", results, "results")
+    if not all_results:
+        raise ValueError("results is empty: concat needs at least one result")
+    if other := [result for result in all_results if not isinstance(result, Result)]:
+        raise TypeError(f"results holds {other[0]!r}, a {type(other[0]).__name__}: each has to be a Result")
+    return Result(_native.ResultSet.concatenated([result._native for result in all_results]))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
-from pagemill import _native, _toml
+from pagemill import _checks, _native, _toml
 from pagemill._policy import Policy
 from pagemill._progress import bar
 from pagemill._result import Result
@@ -37,7 +37,7 @@ class Scenario:
 
     def __init__(self, source: Source, overrides: Overrides | None = None, *, policies: Sequence[Policy] = ()) -> None:
         self._loaded: _native.Loaded
-        self._policies = list(policies)
+        self._policies = _checks.listed("policies", policies, "objects")
         sets = [f"{key}={_toml.value(item)}" for key, item in (overrides or {}).items()]
         if isinstance(source, Scenario):
             name, text, machines, before = source._loaded.shipped()
@@ -163,7 +163,10 @@ def run(
     """
     keyed = {key.replace("__", "."): item for key, item in keys.items()}
     overrides = {**(overrides or {}), **keyed}
+    if isinstance(policy, str):
+        raise TypeError(f"policy={policy!r} is a name, and objects are needed: name built-in ones by their key, such as transfer__mode={policy!r}")
     deciding = list(policy) if isinstance(policy, Sequence) else [policy] if policy is not None else []
+    jobs = _checks.whole_or_none("jobs", jobs)
     loaded = Scenario(scenario, overrides, policies=policies)
     if deciding:
         keys = dict(loaded._loaded.keys_of(deciding))
@@ -204,6 +207,7 @@ def rank(
     InputError
         As `run`, and where ``by`` is not swept or a row has no such metric.
     """
+    jobs = _checks.whole_or_none("jobs", jobs)
     loaded = Scenario(scenario, overrides, policies=policies)
     with bar(progress, loaded.name) as report:
         return Result(loaded._loaded.rank(by, metric, jobs, report))

@@ -15,7 +15,7 @@ from multiprocessing.process import BaseProcess
 from types import ModuleType
 from typing import Any
 
-from pagemill import _native
+from pagemill import _checks, _native
 from pagemill._native import InputError, RunError
 from pagemill._progress import bar
 from pagemill._result import Result
@@ -142,6 +142,8 @@ def sweep(
     RunError
         A point failed, or workers were lost again and again. What was done is kept.
     """
+    workers = _checks.whole_or_none("workers", workers)
+    points_per_task = _checks.whole_or_none("points_per_task", points_per_task)
     scenario = Scenario(grid, overrides)
     if scenario.kind == "cuda":
         raise InputError(

@@ -3,7 +3,7 @@
 use pagemill_cudart::{Results, Sites, Stack};
 use pagemill_policy::residency::BLOCK_BYTES;
 use pagemill_ptx::readable_name;
-use pagemill_sim::Traffic;
+use pagemill_sim::{Traffic, managed_name};
 
 use super::call_site::{Place, Symbols};
 use super::shorten;
@@ -24,6 +24,8 @@ pub struct Allocation {
     pub name: String,
     /// The function that it is in.
     pub function: Option<String>,
+    /// Their numbers in the order in which the program made its managed allocations, from 1.
+    pub numbers: Vec<usize>,
     /// How many there are.
     pub count: u64,
     /// Bytes of all of them.
@@ -40,6 +42,16 @@ pub struct Allocation {
 pub type Launched = (String, Option<String>);
 
 impl Allocation {
+    /// What rows of `pagemill cuda` and page maps call them.
+    pub fn managed_names(&self) -> String {
+        let runs = self.numbers.chunk_by(|a, b| a + 1 == *b);
+        let named = runs.map(|run| match run {
+            [first, .., last] => format!("{} to #{last}", managed_name(*first)),
+            _ => run.iter().copied().map(managed_name).collect(),
+        });
+        shorten(&named.collect::<Vec<_>>().join(", "), NAME_MAX)
+    }
+
     /// How kernels use it, as far as page moves tell.
     pub fn pattern(&self) -> &'static str {
         let traffic = &self.traffic;
@@ -98,7 +110,8 @@ fn add(
     symbols: &mut Symbols,
     all: &mut Vec<(Allocation, Vec<Place>)>,
 ) {
-    for (report, &site) in process.report.allocations.iter().zip(&sites.allocations) {
+    let reports = (1..).zip(&process.report.allocations);
+    for ((number, report), &site) in reports.zip(&sites.allocations) {
         let Some(stack) = sites.stacks.get(site as usize) else {
             continue;
         };
@@ -110,6 +123,9 @@ fn add(
         });
         let allocation = &mut all[place].0;
         allocation.count += 1;
+        if !allocation.numbers.contains(&number) {
+            allocation.numbers.push(number);
+        }
         allocation.bytes += report.bytes;
         let before = allocation.traffic.first_launch;
         allocation.traffic.add(&report.traffic);
@@ -126,6 +142,7 @@ fn new(key: u64, stack: &Stack) -> Allocation {
         key,
         name: stack.variable.clone().unwrap_or_default(),
         function: None,
+        numbers: Vec::new(),
         count: 0,
         bytes: 0,
         traffic: Traffic::default(),
@@ -160,7 +177,7 @@ fn name(all: &mut [(Allocation, Vec<Place>)]) {
             continue;
         }
         let Some(first) = places.first() else {
-            allocation.name = format!("allocation {}", at + 1);
+            allocation.name = allocation.managed_names();
             continue;
         };
         allocation.function.clone_from(&first.function);

@@ -56,6 +56,7 @@ pub fn table_of(set: &ResultSet, which: &str) -> ResultSet {
     let shown: &[&str] = match which {
         ALLOCATION_ROW => &[
             "allocation",
+            "managed",
             "bytes",
             "pattern",
             "faults",
@@ -161,7 +162,12 @@ fn judged(answer: &Answer) -> String {
 }
 
 /// What was measured of allocations and changes.
-const METRICS: [(&str, ColumnKind, &str); 22] = [
+const METRICS: [(&str, ColumnKind, &str); 23] = [
+    (
+        "managed",
+        ColumnKind::Text,
+        "what page maps and rows of pagemill cuda call them",
+    ),
     ("function", ColumnKind::Text, "the function that allocates"),
     (
         "allocations",
@@ -266,6 +272,7 @@ fn identity(table: &str, allocation: &str, change: &str) -> Row {
 fn allocation_row(allocation: &Allocation) -> Row {
     let traffic = &allocation.traffic;
     let row = identity(ALLOCATION_ROW, &allocation.name, "")
+        .metric("managed", allocation.managed_names())
         .metric("allocations", allocation.count)
         .metric("bytes", allocation.bytes)
         .metric("pattern", allocation.pattern())

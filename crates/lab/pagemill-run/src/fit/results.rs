@@ -6,7 +6,7 @@ use pagemill_report::{
 use pagemill_scenario::Parameter;
 
 use super::{Fit, Found, Judged};
-use crate::results::{column_kind, value};
+use crate::results::column_kind;
 
 /// Settings that a terminal shows.
 const SHOWN_MAX: usize = 8;
@@ -25,7 +25,7 @@ impl Fit {
                 .parameters()
                 .iter()
                 .fold(Row::new().parameter("setting", number), |row, parameter| {
-                    row.parameter(&parameter.column, value(&parameter.value))
+                    row.parameter(&parameter.column, &parameter.value)
                 });
             match &judged.found {
                 Ok(found) => rows.extend(

@@ -20,6 +20,7 @@ pub fn result_set(program: &str, tried: &[Tried], costs: &Costs, pages: usize) -
         title: format!("{program} on each kind of pages"),
         about: about(tried, &advice, &walls, pages),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        measured: true,
         columns: columns(),
         rows: rows
             .map(|(one, standing)| row(one, standing.name(), base_ns, costs))

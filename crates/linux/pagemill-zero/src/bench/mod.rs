@@ -40,6 +40,7 @@ fn result(scenario: &str, title: &str, rows: Vec<Row>, claims: Vec<Claim>) -> Re
         scenario: scenario.to_owned(),
         title: title.to_owned(),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        measured: true,
         rows,
         ..ResultSet::default()
     };

@@ -223,6 +223,11 @@ impl<'a> Section<'a> {
 
     /// Leaves the rest unread without a complaint: something met earlier says enough.
     pub fn abandon(mut self) {
+        self.pass_over();
+    }
+
+    /// Complains about no key that is there: which ones are meant depends on one whose value is wrong.
+    pub fn pass_over(&mut self) {
         for (key, _) in self.table.entries() {
             self.known.push(key.name.clone());
             self.reader.read.borrow_mut().insert(key.origin.id());

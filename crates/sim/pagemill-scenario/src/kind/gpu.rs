@@ -63,10 +63,10 @@ pub(crate) fn transfer_and_machine(
         .section("transfer")
         .and_then(|section| Transfer::read(section, default_mode));
     let machine = input.machine.and_then(|file| {
-        // The TLBs see the page of the transfer; where that is wrong, the machine is still checked.
+        // The TLBs see the page of the transfer; where that is wrong, the machine is still checked, with one that fits any memory.
         let page = transfer
             .as_ref()
-            .map_or(PageSize::MIB_2, |transfer| transfer.page);
+            .map_or(PageSize::KIB_4, |transfer| transfer.page);
         let machine = machine::gpu::read(file, page, input.reader)?;
         let driven = transfer.as_ref().filter(|transfer| transfer.driver.is_some());
         if let Some(transfer) = driven

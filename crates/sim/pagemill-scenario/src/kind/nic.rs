@@ -223,7 +223,10 @@ fn read_buffers(
         )
     };
     let (source, target) = (order("source", section), order("target", section));
-    let (source, target) = (source?, target?);
+    let (Some(source), Some(target)) = (source, target) else {
+        section.pass_over();
+        return None;
+    };
     let uses = |name: &str| source == name || target == name;
     let span_bytes = match uses("first-touch") || uses("random") {
         true => section.or("span", 1 << 30, memory_bytes),

@@ -221,7 +221,11 @@ fn read_topology(network: &mut SourcedSection<'_>) -> Option<TopologySpec> {
         ("dragonfly", Name::Dragonfly),
         ("torus", Name::Torus),
     ];
-    match network.value("topology", one_of("topologies", &names))? {
+    let Some(name) = network.value("topology", one_of("topologies", &names)) else {
+        network.plain().pass_over();
+        return None;
+    };
+    match name {
         Name::FatTree => {
             let children = network.value("children", switches);
             let parents = network.value("parents", switches);

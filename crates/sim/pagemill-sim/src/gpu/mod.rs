@@ -28,7 +28,7 @@ pub use memory::translation::TranslationSpec;
 pub use pagemill_ptx::{DeviceFacts, Executor};
 pub use pages::MigrationCounts;
 pub use pages::driver::{DriverCosts, DriverMachine, FaultOrder, FaultSpec, HandlerCounts};
-pub use pages::ledger::{AllocationReport, LineAccount, LineReport, Traffic};
+pub use pages::ledger::{AllocationReport, LineAccount, LineReport, Traffic, managed_name};
 pub use sm::occupancy::{Limiter, Occupancy, occupancy};
 pub use sm::outcome::RunError;
 pub use stats::{ExecutionStats, LaunchStats, MemoryStats};

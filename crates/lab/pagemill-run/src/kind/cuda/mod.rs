@@ -19,7 +19,7 @@ use pagemill_cudart::{FailedLaunches, Results};
 use pagemill_ptx::readable_name;
 use pagemill_report::{Column, ColumnKind, Plot, Row, Summary};
 use pagemill_scenario::{CudaPoint, CudaRun, Point, PointSpec};
-use pagemill_sim::Report;
+use pagemill_sim::{Report, managed_name};
 
 use super::View;
 use super::gpu::{self, RATIO, TIME_RATIO};
@@ -281,7 +281,7 @@ fn row(point: &Point, spec: &CudaPoint, program: &str, about: About<'_>) -> Row 
     let row = match about {
         About::Program => row,
         About::Kernel(name) => row.parameter("kernel", name),
-        About::Allocation(number) => row.parameter("allocation", format!("managed #{number}")),
+        About::Allocation(number) => row.parameter("allocation", managed_name(number)),
         About::Line(place) | About::Defect(place) => row.parameter("line", place),
     };
     parameters(point, row.parameter("mode", spec.transfer.mode))

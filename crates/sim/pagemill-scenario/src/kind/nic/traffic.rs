@@ -157,7 +157,11 @@ fn read_collective(section: &mut Section<'_>) -> Option<CollectiveSpec> {
     let iterations = iterations(section, 10);
     let compute = compute(section);
     let transport = read_transport(section);
-    let kind = match operation?.as_str() {
+    let Some(operation) = operation else {
+        section.pass_over();
+        return None;
+    };
+    let kind = match operation.as_str() {
         "all-reduce" => CollectiveKind::AllReduce(read_algorithm(section, "algorithm")?),
         "reduce-scatter" => CollectiveKind::ReduceScatter,
         "all-gather" => CollectiveKind::AllGather,

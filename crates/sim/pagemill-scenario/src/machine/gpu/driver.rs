@@ -138,8 +138,9 @@ fn read_faults(mut faults: SourcedSection<'_>) -> Option<FaultSpec> {
 
 fn read_costs(mut driver: SourcedSection<'_>) -> Option<DriverCosts> {
     // What the CPU does takes this much of the times below; copies are the link's.
-    let host_percent = driver.optional("host_percent", number)?.unwrap_or(100);
-    let of_host = |time: Picos| Picos(time.0 * u64::from(host_percent) / 100);
+    let host_percent = driver.optional("host_percent", number);
+    let percent = u64::from(host_percent.flatten().unwrap_or(100));
+    let of_host = |time: Picos| Picos(time.0 * percent / 100);
     let batch = driver.value("batch", quantity::time).map(of_host);
     let entry = driver.value("entry", quantity::time).map(of_host);
     let block = driver.value("block", quantity::time).map(of_host);
@@ -152,6 +153,7 @@ fn read_costs(mut driver: SourcedSection<'_>) -> Option<DriverCosts> {
     let (populate, queue) = (optional("host_page_populate"), optional("queue"));
     let (copy, first_batch) = (optional("copy"), optional("first_batch"));
     let (host_fault, block) = (optional("host_fault"), block?);
+    host_percent?;
     let or_zero = |time: Option<Picos>| of_host(time.unwrap_or(Picos::ZERO));
     Some(DriverCosts {
         batch: batch?,

@@ -5,6 +5,7 @@ use crate::gpu::error::GpuError;
 use crate::gpu::host::device::{Buffer, Gpu, MAX_PAGES};
 use crate::gpu::host::program::{LoadedModule, ModuleId};
 use crate::gpu::memory::path::MANAGED_BASE;
+use crate::gpu::pages::ledger::managed_name;
 use crate::parts::link::Direction;
 use pagemill_policy::residency::{Action, PageAdvice};
 use pagemill_ptx::{Finding, Kernel, MemoryError, Texture};
@@ -190,7 +191,8 @@ impl Gpu {
         path.allocate(address, bytes, self.next_address);
         self.managed_count += 1;
         if let Some(pages) = path.host_link.timeline.pages() {
-            pages.allocated(&format!("{name} #{}", self.managed_count), address, bytes);
+            let name = managed_name(self.managed_count as usize);
+            pages.allocated(&name, address, bytes);
         }
         Ok(Buffer {
             address: VirtAddr(address),

@@ -1,6 +1,8 @@
 //! The unified-memory driver as a page manager: faults gather in a buffer, batches of them are served, and the accesses
 //! that waited are repeated.
 
+#[cfg(test)]
+mod clock_tests;
 mod departure;
 mod fault_buffer;
 mod handler;

@@ -85,6 +85,11 @@ pub struct AllocationReport {
     pub traffic: Traffic,
 }
 
+/// What rows, page maps and advice call the allocation that the program made as its `number`th, from 1.
+pub fn managed_name(number: usize) -> String {
+    format!("managed #{number}")
+}
+
 impl Traffic {
     /// Bytes that crossed the link, either way.
     pub fn link_bytes(&self) -> u64 {

@@ -426,7 +426,7 @@ impl Ranges {
         host_link
             .timeline
             .pages()
-            .map(|_| self.pages[index].valid().clone())
+            .map(|_| self.data_on_gpu(index).collect())
     }
 
     /// Records in the page map that these bytes of a page left from `start` to `done`.
@@ -544,18 +544,13 @@ impl Ranges {
             let departed = self.departed.entry(index).or_default();
             departed.extend(valid.iter().copied());
         }
-        match (
-            self.pages[index].cpu_request(&self.migration),
-            self.spec.cpu_return,
-        ) {
-            (CpuDecision::Local, _) => 0,
-            (CpuDecision::BringBack { page_bytes, .. }, CpuReturn::WholePage) => page_bytes,
-            (
-                CpuDecision::BringBack {
-                    gpu_valid_bytes, ..
-                },
-                CpuReturn::Valid,
-            ) => gpu_valid_bytes,
+        let moved = match self.spec.cpu_return {
+            CpuReturn::WholePage => self.data_bytes(index),
+            CpuReturn::Valid => self.data_on_gpu(index).map(PageRange::bytes).sum(),
+        };
+        match self.pages[index].cpu_request(&self.migration) {
+            CpuDecision::Local => 0,
+            CpuDecision::BringBack { .. } => moved,
         }
     }
 
@@ -613,12 +608,10 @@ impl Ranges {
         counts
     }
 
-    /// Bytes that are valid in GPU memory now.
+    /// Bytes of data that are in GPU memory now.
     pub(crate) fn resident_bytes(&self) -> u64 {
-        self.pages
-            .iter()
-            .map(|page| page.valid().covered_bytes())
-            .sum()
+        let data = (0..self.pages.len()).flat_map(|index| self.data_on_gpu(index));
+        data.map(PageRange::bytes).sum()
     }
 
     /// How many pages have how many valid ranges: index 0 counts pages with none.

@@ -436,12 +436,13 @@ fn migrations_that_do_not_overlap_wait_for_each_other() {
     assert_eq!(bench.request(0, 2 * PAGE, 2), 5 + 2 * unit);
 }
 
-/// Where a byte is. A third model: no times, all else.
+/// Where a byte is, or that it is no data. A third model: no times, all else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Byte {
     Untouched,
     Cpu,
     Gpu,
+    Beyond,
 }
 
 /// What is done to the bytes `from..to`.
@@ -476,25 +477,22 @@ proptest! {
         let untouched_bytes = (untouched_pages * PAGE).saturating_sub(PAGE / 2);
         bench.ranges.start_untouched(0, untouched_bytes);
         model[..(untouched_pages * PAGE) as usize].fill(Byte::Untouched);
-        let (mut populated, mut migrated) = (0, 0);
+        model[untouched_bytes as usize..(untouched_pages * PAGE) as usize].fill(Byte::Beyond);
+        let (mut populated, mut migrated, mut returned) = (0, 0, 0);
         for (number, (what, from, to)) in (0_u64..).zip(uses) {
             let at = number * 1_000_000;
             match what {
                 Use::Kernel | Use::Prefetch => {
                     // A request is of one segment.
-                    let (from, to) = match what {
-                        Use::Kernel => (from / 128 * 128, from / 128 * 128 + 128),
-                        _ => (from, to),
-                    };
-                    match what {
-                        Use::Kernel => {
-                            bench.request(at, from, 0);
-                        }
-                        _ => {
-                            let _ = bench.ranges.prefetch(Picos::from_nanos(at), from, to - from, &mut bench.host_link);
-                        }
+                    let is_kernel = matches!(what, Use::Kernel);
+                    let (from, to) = if is_kernel { (from / 128 * 128, from / 128 * 128 + 128) } else { (from, to) };
+                    if is_kernel {
+                        bench.request(at, from, 0);
+                    } else {
+                        let _ = bench.ranges.prefetch(Picos::from_nanos(at), from, to - from, &mut bench.host_link);
                     }
-                    for byte in &mut model[(from / unit * unit) as usize..to.next_multiple_of(unit) as usize] {
+                    let asked = &mut model[(from / unit * unit) as usize..to.next_multiple_of(unit) as usize];
+                    for byte in asked.iter_mut().filter(|byte| **byte != Byte::Beyond) {
                         populated += u64::from(*byte == Byte::Untouched);
                         migrated += u64::from(*byte == Byte::Cpu);
                         *byte = Byte::Gpu;
@@ -506,6 +504,7 @@ proptest! {
                     for byte in &mut model[(from / PAGE * PAGE) as usize..to.next_multiple_of(PAGE) as usize] {
                         if *byte == Byte::Gpu {
                             *byte = Byte::Cpu;
+                            returned += 1;
                         }
                     }
                 }
@@ -518,9 +517,10 @@ proptest! {
                 }
             }
             let counts = bench.ranges.counts();
-            prop_assert_eq!(counts.populated_bytes, populated);
-            prop_assert_eq!(counts.migrated_bytes, migrated);
+            let counted = (counts.populated_bytes, counts.migrated_bytes, counts.returned_bytes);
+            prop_assert_eq!(counted, (populated, migrated, returned));
             prop_assert_eq!(bench.host_link.link.traffic(Direction::ToGpu).bytes, migrated);
+            prop_assert_eq!(bench.host_link.link.traffic(Direction::ToCpu).bytes, returned);
             let resident = model.iter().filter(|byte| **byte == Byte::Gpu).count() as u64;
             prop_assert_eq!(bench.ranges.resident_bytes(), resident);
         }

@@ -1,4 +1,5 @@
 //! Bytes that no side has touched yet: they are in neither memory, and the first touch allocates them where it happens.
+//! What a page has beyond the end of its allocation is no data at all, and moves neither way.
 
 use super::{Flight, Ranges};
 use crate::gpu::memory::host_link::HostLink;
@@ -12,12 +13,23 @@ use std::collections::BTreeMap;
 pub(super) struct Untouched {
     /// By page, the bytes that have been touched.
     touched: BTreeMap<usize, RangeSet>,
+    /// By page that an allocation does not fill, where its data end.
+    ends: BTreeMap<usize, u32>,
 }
 
 impl Untouched {
-    /// Nothing has touched the page.
-    fn add(&mut self, index: usize) {
+    /// Nothing has touched the page, of which `range` is data.
+    fn add(&mut self, index: usize, range: PageRange, page_bytes: u32) {
         self.touched.entry(index).or_default();
+        if range.end < page_bytes {
+            self.ends.insert(index, range.end);
+        }
+    }
+
+    /// What of a page's range is data.
+    pub(super) fn data_of(&self, index: usize, range: PageRange) -> Option<PageRange> {
+        let end = self.ends.get(&index).map_or(range.end, |&end| end);
+        PageRange::new(range.start, end.min(range.end))
     }
 
     /// The bytes of the page from `range` on are something from now on.
@@ -38,6 +50,7 @@ impl Untouched {
     /// The page is gone.
     pub(super) fn forget(&mut self, index: usize) {
         self.touched.remove(&index);
+        self.ends.remove(&index);
     }
 
     /// Keeps of `planned` what has bytes to move, and puts the rest into `fresh`.
@@ -47,14 +60,23 @@ impl Untouched {
         planned: &mut Vec<PageRange>,
         fresh: &mut Vec<PageRange>,
     ) -> bool {
-        let Some(touched) = self.touched.get(&index) else {
+        let (touched, end) = (self.touched.get(&index), self.ends.get(&index));
+        if touched.is_none() && end.is_none() {
             return false;
-        };
-        let wanted = std::mem::take(planned);
-        for &range in &wanted {
-            fresh.extend(touched.missing(range));
+        }
+        for range in std::mem::take(planned) {
+            let beyond = end.and_then(|&end| PageRange::new(range.start.max(end), range.end));
+            fresh.extend(beyond);
+            let Some(data) = self.data_of(index, range) else {
+                continue;
+            };
+            let Some(touched) = touched else {
+                planned.push(data);
+                continue;
+            };
+            fresh.extend(touched.missing(data));
             planned.extend(touched.iter().filter_map(|held| {
-                PageRange::new(held.start.max(range.start), held.end.min(range.end))
+                PageRange::new(held.start.max(data.start), held.end.min(data.end))
             }));
         }
         true
@@ -64,8 +86,9 @@ impl Untouched {
 impl Ranges {
     /// The bytes from `address`, all of a new allocation, are in neither memory.
     pub(crate) fn start_untouched(&mut self, address: u64, bytes: u64) {
-        for (index, _) in self.parts(address, bytes) {
-            self.untouched.add(index);
+        let page_bytes = 1 << self.page_shift;
+        for (index, range) in self.parts(address, bytes) {
+            self.untouched.add(index, range, page_bytes);
         }
     }
 
@@ -78,6 +101,23 @@ impl Ranges {
         for (index, range) in self.parts(address, bytes) {
             self.untouched.touch(index, range, page_bytes);
         }
+    }
+
+    /// The data of a page that are in GPU memory.
+    pub(super) fn data_on_gpu(&self, index: usize) -> impl Iterator<Item = PageRange> {
+        let valid = self.pages[index].valid().iter();
+        valid.filter_map(move |&range| self.untouched.data_of(index, range))
+    }
+
+    /// How many bytes of a page are data.
+    pub(super) fn data_bytes(&self, index: usize) -> u64 {
+        let page = PageRange {
+            start: 0,
+            end: 1 << self.page_shift,
+        };
+        self.untouched
+            .data_of(index, page)
+            .map_or(0, PageRange::bytes)
     }
 
     /// The pages of the bytes from `address`, and which of their bytes these are.
@@ -133,6 +173,9 @@ impl Ranges {
             is_moved,
         };
         self.flights[index].insert(at, flight);
+        let Some(range) = self.untouched.data_of(index, range) else {
+            return done;
+        };
         self.counts.populated_bytes += range.bytes();
         host_link
             .ledger
