@@ -17,11 +17,12 @@ use crate::config::{Config, ConfigError, WhenStoreFails};
 use crate::counters::{Count, Counters};
 use crate::file::{FileError, MappedFile};
 use crate::gate::Gate;
-use crate::handlers::event;
+use crate::handlers::{FramePlaces, event};
 use crate::probe::own_cpu_ns;
 use crate::record::Record;
 use crate::recorder::Recorder;
 use crate::regions::{Region, Regions};
+use crate::running::Starter;
 use crate::shard::{Shard, Site, State};
 use crate::store::{NO_SLOT, Slot, Store, StoreError};
 use crate::worker::Worker;
@@ -64,6 +65,9 @@ pub struct Core {
     pub store: Box<dyn Store>,
     pub counters: Counters,
     pub faulting: Faulting,
+    pub frames: FramePlaces,
+    /// Children of `fork` watch it, too.
+    pub starter: Option<Starter>,
     pub verify: bool,
     /// Of the hashes: no program can be made to collide.
     pub seed: u64,
@@ -109,6 +113,8 @@ impl Core {
             store,
             counters,
             faulting: Faulting::default(),
+            frames: FramePlaces::default(),
+            starter: config.ends_with.clone().and_then(Starter::new),
             verify: config.verify,
             seed: seed(),
             page_units: spec.page_units(),
@@ -189,7 +195,9 @@ impl Core {
         self.counters.raise(Count::ResidentUnitsMax, all);
     }
 
+    /// Called from outside of the gate: a store may lock what a child of `fork` must find open.
     pub fn update_usage(&self) {
+        let _inside = self.gate.enter();
         let usage = self.store.usage();
         self.counters.set(Count::StoredUnits, usage.units);
         self.counters.set(Count::StoredBytes, usage.bytes);

@@ -15,6 +15,7 @@ use crate::file::{FileError, FileMode, MappedFile};
 use crate::handlers::{Handlers, event};
 use crate::in_thread;
 use crate::regions::Region;
+use crate::running::Starter;
 use crate::store::Store;
 use crate::worker::Worker;
 
@@ -79,7 +80,7 @@ impl Pager {
         self.handlers().stop = Some(Arc::clone(&stop));
         let (ready, is_ready) = std::sync::mpsc::channel();
         for number in 0..self.core.config.handlers.get() {
-            let mut worker = Worker::new(&self.core, &userfault)?;
+            let mut worker = Worker::handler(&self.core, &userfault, number)?;
             let waiter = FaultWaiter::new(&userfault, stop.as_fd())?;
             let ready = ready.clone();
             self.start_thread(&number.to_string(), move || {
@@ -87,11 +88,16 @@ impl Pager {
                 worker.run(&waiter, number);
             })?;
         }
+        let core = Arc::clone(&self.core);
         self.start_thread("holder", move || {
             refuse_signals();
-            hold_open(&userfault, stop.as_fd(), || {
+            let end = core.starter.as_ref().map(Starter::as_fd);
+            let has_ended = hold_open(&userfault, stop.as_fd(), end, || {
                 let _ = ready.send(());
             });
+            if let Some(starter) = core.starter.as_ref().filter(|_| has_ended) {
+                starter.end_with_it();
+            }
         })?;
         // A thread that starts calls the program's allocator, whose memory must not be paged before.
         (is_ready.iter().take(self.core.config.handlers.get() + 1)).for_each(|()| {});
@@ -292,7 +298,7 @@ impl Pager {
     pub fn in_child(&self) -> Result<(), PagerError> {
         let core = &self.core;
         if self.is_retired() {
-            core.gate.open();
+            core.gate.open_alone();
             return Ok(());
         }
         if core.config.in_thread {
@@ -301,7 +307,7 @@ impl Pager {
         core.enter_child()?;
         // They are the parent's.
         (self.handlers().threads.drain(..)).for_each(std::mem::forget);
-        core.gate.open();
+        core.gate.open_alone();
         self.start_workers()?;
         core.leave_places();
         Ok(())

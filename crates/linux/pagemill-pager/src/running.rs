@@ -2,11 +2,14 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use pagemill_linux::OsError;
+use pagemill_linux::process::ProcessWatch;
 use pagemill_linux::scratch::{self, Scratch};
+use pagemill_linux::{OsError, children};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open};
 use serde::{Deserialize, Serialize};
 
 use crate::{COUNTERS, Count, Counters, Setup};
@@ -19,6 +22,9 @@ const COUNTERS_EXTENSION: &str = "counters";
 
 /// Most bytes of [`ABOUT`] that are read.
 const ABOUT_BYTES_MAX: u64 = 64 << 10;
+
+/// Looks for processes that were forked while others ended.
+const ROUNDS: usize = 8;
 
 /// Most processes of one program that are read.
 const PROCESSES_MAX: usize = 4096;
@@ -75,6 +81,65 @@ impl Announcement {
             process: std::process::id(),
         })
     }
+}
+
+impl Announcement {
+    /// Ends the processes of the program that still run: those that it forked, and left behind.
+    pub fn end_processes(&self) {
+        let Some(folder) = self
+            .folder
+            .as_ref()
+            .and_then(|folder| folder.path().to_str())
+        else {
+            return;
+        };
+        for _ in 0..ROUNDS {
+            let found = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+            let left: Vec<OwnedFd> = found
+                .filter_map(|entry| counting_in(folder, entry.file_name().to_str()?))
+                .collect();
+            if left.is_empty() {
+                break;
+            }
+            children::end(left);
+        }
+    }
+}
+
+/// The process that announced a program, seen from a process of the program.
+#[derive(Debug)]
+pub struct Starter {
+    folder: PathBuf,
+    watch: ProcessWatch,
+}
+
+impl Starter {
+    /// Of the announcement in `folder`; none where it cannot be seen from here.
+    pub fn new(folder: PathBuf) -> Option<Self> {
+        let watch = scratch::owner(&folder)?.watch()?;
+        Some(Self { folder, watch })
+    }
+
+    /// Readable once it has ended.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.watch.as_fd()
+    }
+
+    /// Kills this process if the starter, which has ended, was killed: at an end of its own, it removes its folder.
+    pub fn end_with_it(&self) {
+        if self.folder.exists() {
+            let _ = kill_process(getpid(), Signal::KILL);
+        }
+    }
+}
+
+/// A process that counts in a file of `folder`.
+fn counting_in(folder: &str, process: &str) -> Option<OwnedFd> {
+    let number = Pid::from_raw(process.parse().ok()?)?;
+    // Before the look: another process may get the number after it.
+    let handle = pidfd_open(number, PidfdFlags::empty()).ok()?;
+    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
+    maps.contains(folder).then_some(handle)
 }
 
 impl Drop for Announcement {

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use rustix::process::{Pid, test_kill_process};
 
+use super::ProcessWatch;
 use crate::{OsError, Result};
 
 /// One process among all that ever had its number: number, start time, and the namespace that both are counted in.
@@ -41,6 +42,13 @@ impl Identity {
     /// Its number.
     pub fn process(&self) -> u32 {
         self.process
+    }
+
+    /// Sees its end; none where it has ended, or where its number means nothing here.
+    pub fn watch(&self) -> Option<ProcessWatch> {
+        own_namespace().ok().filter(|own| *own == self.namespace)?;
+        let watch = ProcessWatch::new(self.process).ok()?;
+        self.is_alive().then_some(watch)
     }
 
     /// Whether it still runs. In doubt it does: what belongs to it is then left alone.

@@ -1,9 +1,11 @@
 //! Other processes, and this one's user.
 
 mod identity;
+mod no_memory;
 mod usage;
 
 pub use identity::{Identity, is_stopped};
+pub use no_memory::no_memory;
 pub use usage::Usage;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
