@@ -11,7 +11,9 @@ pub fn find_library(given: Option<&Path>, name: &str, package: &str) -> Result<P
         if !library.is_file() {
             return Err(Failure::Usage(format!("there is no {}", library.display())));
         }
-        return Ok(library.to_owned());
+        // Programs that change their folder start others with it.
+        return std::path::absolute(library)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", library.display())));
     }
     pagemill_linux::library::find(name, package)
         .map_err(|error| Failure::Run(format!("{error}, or name it with --library")))

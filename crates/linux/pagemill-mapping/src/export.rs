@@ -30,6 +30,10 @@ pub static IS_MEMORY_CALL: [u64; 8] = bits(&[
     libc::SYS_sendmsg,
     libc::SYS_sendmmsg,
     libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+    libc::SYS_shmat,
+    libc::SYS_set_tid_address,
+    libc::SYS_set_robust_list,
     libc::SYS_ioctl,
     libc::SYS_close,
     libc::SYS_close_range,
@@ -141,6 +145,7 @@ macro_rules! replace_memory_calls {
             sendmsg, libc::SYS_sendmsg;
             sendmmsg, libc::SYS_sendmmsg;
             ioctl, libc::SYS_ioctl;
+            shmat, libc::SYS_shmat;
         );
         $crate::replace_memory_calls!(@address $calls,
             mmap, libc::SYS_mmap, (start: usize, bytes: usize, access: usize, flags: usize, file: usize, offset: usize);

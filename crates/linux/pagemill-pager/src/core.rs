@@ -219,6 +219,14 @@ impl Core {
         region
     }
 
+    pub fn is_untouched(&self, region: &Region) -> bool {
+        let shards = self.shards.len() as u64;
+        (region.blocks()).all(|block| {
+            let shard = &self.shards[(block % shards) as usize];
+            shard.lock().is_untouched(block / shards)
+        })
+    }
+
     /// Forgets the bytes of whole units of `range`, which lies in `region`.
     pub fn discard(&self, region: &Region, range: Range<u64>, fate: Fate) {
         let unit = UNIT_BYTES as u64;

@@ -219,6 +219,17 @@ impl Pager {
         (touched.iter()).all(|(part, region)| region.memory.keep_back(part, !is_inherited))
     }
 
+    /// Whether `range` is all that is left of the paged memory around it, and none of that was ever touched.
+    pub fn is_fresh(&self, range: &Range<u64>) -> bool {
+        let _inside = self.core.gate.enter();
+        let touched = self.core.regions.touched(range);
+        (touched.iter()).all(|(part, region)| {
+            let pieces = self.core.regions.touched(&region.memory.range());
+            let is_all = |piece: &Range<u64>| part.start <= piece.start && piece.end <= part.end;
+            pieces.iter().all(|(piece, _)| is_all(piece)) && self.core.is_untouched(region)
+        })
+    }
+
     /// Makes `range` of raw memory plain: all its bytes are in frames that count no more, and their faults are the kernel's. Other
     /// threads may use it meanwhile.
     ///

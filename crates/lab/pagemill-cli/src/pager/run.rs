@@ -157,7 +157,8 @@ fn setup(arguments: &RunArguments) -> Result<Setup, Failure> {
     setup.verify = !arguments.no_verify;
     setup.least_bytes = arguments.least;
     setup.tenant.clone_from(&arguments.tenant.tenant);
-    setup.token_file.clone_from(&arguments.tenant.token_file);
+    let token = arguments.tenant.token_file.as_deref();
+    setup.token_file = token.map(std::path::absolute).transpose().map_err(usage)?;
     Ok(setup)
 }
 
@@ -172,16 +173,24 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(failed)
 }
 
-/// As the setup has it: with a number of bytes in place of a size.
+/// As the setup has it: with a number of bytes in place of a size, and a folder that stays the same where the program changes its own.
 fn place(text: &str) -> Result<String, Failure> {
-    let Some((size, then)) = text
+    let failed = |why: &dyn std::fmt::Display| Failure::Usage(format!("--to {text}: {why}"));
+    if let Some((size, then)) = text
         .strip_prefix("compressed:")
         .and_then(|rest| rest.split_once(','))
-    else {
-        return Ok(text.to_owned());
-    };
-    let bytes = values::size(size).map_err(|why| Failure::Usage(format!("--to {text}: {why}")))?;
-    Ok(format!("compressed:{bytes},{then}"))
+    {
+        let bytes = values::size(size).map_err(|why| failed(&why))?;
+        return Ok(format!("compressed:{bytes},{}", place(then)?));
+    }
+    let absolute = |path: &Path| std::path::absolute(path).map_err(|error| failed(&error));
+    if let Some(path) = text.strip_prefix("unix:") {
+        return Ok(format!("unix:{}", absolute(Path::new(path))?.display()));
+    }
+    match Place::parse(text).map_err(usage)? {
+        Place::Folder(folder) => Ok(absolute(&folder)?.display().to_string()),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 pub fn check_kernel() -> Result<(), Failure> {
