@@ -32,6 +32,7 @@ pub static IS_MEMORY_CALL: [u64; 8] = bits(&[
     libc::SYS_io_uring_register,
     libc::SYS_io_uring_setup,
     libc::SYS_shmat,
+    libc::SYS_setsockopt,
     libc::SYS_set_tid_address,
     libc::SYS_set_robust_list,
     libc::SYS_ioctl,
@@ -146,6 +147,7 @@ macro_rules! replace_memory_calls {
             sendmmsg, libc::SYS_sendmmsg;
             ioctl, libc::SYS_ioctl;
             shmat, libc::SYS_shmat;
+            setsockopt, libc::SYS_setsockopt;
         );
         $crate::replace_memory_calls!(@address $calls,
             mmap, libc::SYS_mmap, (start: usize, bytes: usize, access: usize, flags: usize, file: usize, offset: usize);
@@ -160,6 +162,7 @@ macro_rules! replace_memory_calls {
             mremap, libc::SYS_mremap, (start: usize, bytes: usize, new_bytes: usize, flags: usize, target: usize);
         );
         $crate::replace_memory_calls!(@forks $calls);
+        $crate::replace_memory_calls!(@plugins);
         #[cfg(target_arch = "x86_64")]
         $crate::replace_memory_calls!(@syscall $calls);
 
@@ -271,6 +274,46 @@ macro_rules! replace_memory_calls {
             FORK_HANDLERS.register();
             // SAFETY: the caller's promise.
             unsafe { $crate::export::register_fork_handlers(before, in_parent, in_child, library) }
+        }
+    };
+    (@plugins) => {
+        /// Jumps on with the return address of its caller, by which the C library knows whose search path holds.
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn dlopen() {
+            #[cfg(target_arch = "x86_64")]
+            ::std::arch::naked_asm!(
+                "test esi, {deep}",
+                "jnz {open}",
+                "push rdi",
+                "push rsi",
+                "sub rsp, 8",
+                "call {next}",
+                "add rsp, 8",
+                "pop rsi",
+                "pop rdi",
+                "jmp rax",
+                deep = const libc::RTLD_DEEPBIND,
+                open = sym $crate::plugins::open,
+                next = sym $crate::plugins::next_open,
+            );
+            #[cfg(target_arch = "aarch64")]
+            ::std::arch::naked_asm!(
+                "tst w1, {deep}",
+                "b.eq 2f",
+                "b {open}",
+                "2: stp x0, x1, [sp, #-32]!",
+                "str x30, [sp, #16]",
+                "bl {next}",
+                "mov x16, x0",
+                "ldr x30, [sp, #16]",
+                "ldp x0, x1, [sp], #32",
+                "br x16",
+                deep = const libc::RTLD_DEEPBIND,
+                open = sym $crate::plugins::open,
+                next = sym $crate::plugins::next_open,
+            );
         }
     };
     (@syscall $calls:path) => {

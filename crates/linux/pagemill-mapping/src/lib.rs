@@ -16,6 +16,8 @@ mod memory_calls;
 pub mod modules;
 pub mod next;
 pub mod plain;
+#[doc(hidden)]
+pub mod plugins;
 mod range_table;
 #[doc(hidden)]
 pub mod references;

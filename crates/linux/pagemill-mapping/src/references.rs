@@ -14,6 +14,9 @@ const UPDATE_BUFFERS: usize = 16;
 /// `UFFDIO_REGISTER`: the program answers faults by itself.
 const ANSWER_FAULTS: usize = 0xc020_aa00;
 
+/// `SOL_XDP` and `XDP_UMEM_REG` of linux/if_xdp.h: packets are read and written there.
+const UMEM: (usize, usize) = (283, 4);
+
 /// Before `call`, if it is one of these.
 ///
 /// # Errors
@@ -39,6 +42,9 @@ pub unsafe fn prepare(calls: &dyn MemoryCalls, call: &Call) -> Result<(), i32> {
             REGISTER_BUFFERS2 | UPDATE_BUFFERS => resources(calls, third),
             _ => Ok(()),
         },
+        libc::SYS_setsockopt if (second, third) == UMEM => {
+            read::<[usize; 2]>(fourth).map_or(Ok(()), |[start, bytes]| one(calls, start, bytes))
+        }
         // It takes the place of what is there, as large as it is.
         libc::SYS_shmat if second != 0 && has(third, libc::SHM_REMAP) => {
             one(calls, second, segment_bytes(call.arguments[0] as c_int))

@@ -92,7 +92,7 @@ pub fn ran<P: AsRef<OsStr>>(
         .to_string_lossy();
     let announced =
         Announcement::new(&name, setup).map_err(|error| Failure::Run(error.to_string()))?;
-    let mut command = with_library(Command::new(program), library);
+    let mut command = with_library(Command::new(program), library)?;
     command.args(rest).env(SETUP_VARIABLE, setup.to_json());
     if is_to_stderr {
         command.stdout(Stdio::from(io::stderr()));
