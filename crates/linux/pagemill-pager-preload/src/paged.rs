@@ -150,11 +150,11 @@ impl Source for Paged {
             return Ok(());
         };
         let range = extent.start as u64..extent.end as u64;
-        if !pager.is_fresh(&range) {
+        if let Some(place) = pager.place_to_join(&range) {
             // Parts of memory that was never touched would stay apart in the kernel.
-            let start: *const u8 = ptr::with_exposed_provenance(extent.start);
+            let place: *const u8 = ptr::with_exposed_provenance(place as usize);
             // SAFETY: the byte is of lent memory, which is mapped and readable.
-            unsafe { start.read_volatile() };
+            unsafe { place.read_volatile() };
         }
         pager.make_plain(range).map_err(|_| libc::ENOMEM)
     }

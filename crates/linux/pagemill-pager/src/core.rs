@@ -219,9 +219,12 @@ impl Core {
         region
     }
 
-    pub fn is_untouched(&self, region: &Region) -> bool {
+    /// Whether no block of `piece`, a part of `region`, was touched.
+    pub fn is_untouched(&self, region: &Region, piece: &Range<u64>) -> bool {
         let shards = self.shards.len() as u64;
-        (region.blocks()).all(|block| {
+        let block_at =
+            |address| region.first_block + (address - region.memory.range().start) / BLOCK_BYTES;
+        (block_at(piece.start)..=block_at(piece.end - 1)).all(|block| {
             let shard = &self.shards[(block % shards) as usize];
             shard.lock().is_untouched(block / shards)
         })

@@ -219,15 +219,22 @@ impl Pager {
         (touched.iter()).all(|(part, region)| region.memory.keep_back(part, !is_inherited))
     }
 
-    /// Whether `range` is all that is left of the paged memory around it, and none of that was ever touched.
-    pub fn is_fresh(&self, range: &Range<u64>) -> bool {
+    /// Where a touch has the kernel take the memory around `range` as one mapping, also once a part of it is plain: outside of `range`,
+    /// which may be untouched. None where there was one, or where `range` is all.
+    pub fn place_to_join(&self, range: &Range<u64>) -> Option<u64> {
         let _inside = self.core.gate.enter();
-        let touched = self.core.regions.touched(range);
-        (touched.iter()).all(|(part, region)| {
-            let pieces = self.core.regions.touched(&region.memory.range());
-            let is_all = |piece: &Range<u64>| part.start <= piece.start && piece.end <= part.end;
-            pieces.iter().all(|(piece, _)| is_all(piece)) && self.core.is_untouched(region)
-        })
+        let region = self.core.regions.find(range.start)?;
+        let mut pieces = self
+            .core
+            .regions
+            .touched(&region.memory.range())
+            .into_iter();
+        let (piece, _) = pieces.find(|(piece, _)| piece.contains(&range.start))?;
+        if !self.core.is_untouched(&region, &piece) {
+            return None;
+        }
+        let after = (range.end < piece.end).then_some(range.end);
+        (piece.start < range.start).then_some(piece.start).or(after)
     }
 
     /// Makes `range` of raw memory plain: all its bytes are in frames that count no more, and their faults are the kernel's. Other
