@@ -278,7 +278,10 @@ impl Core {
     pub fn bring_in(&self, region: &Region, range: Range<u64>) {
         let unit = UNIT_BYTES as u64;
         let userfault = self.userfault();
-        let mut buffer = Box::new(AlignedUnit([0; UNIT_BYTES]));
+        let mut buffer = vec![0; (self.page_units as usize + 1) * UNIT_BYTES];
+        // As direct input and output wants it.
+        let aligned = buffer.as_ptr().align_offset(UNIT_BYTES);
+        let mut slots = Vec::new();
         let mut at = range.start;
         while at < range.end {
             let site = self.site(region, at);
@@ -286,19 +289,29 @@ impl Core {
                 .end
                 .min(at + u64::from(self.page_units - site.unit) * unit);
             let units = PageMask::range(site.unit..site.unit + ((end - at) / unit) as u32);
-            let (state, resident, records) = self.take_out(site, units, Fate::Gone);
+            let (state, resident, mut records) = self.take_out(site, units, Fate::Gone);
             drop(state);
-            for (address, record) in (at..end).step_by(UNIT_BYTES).zip(records) {
-                let is_away = !resident.contains(self.site(region, address).unit);
-                if is_away && record.slot().is_some() {
-                    let part = (region, address);
-                    crate::worker::fill(self, part, &mut buffer.0, &mut [record], &mut Vec::new());
-                    region.memory.place(&userfault, address, &buffer.0);
+            let is_kept = |index: usize, record: &Record| {
+                !resident.contains(site.unit + index as u32) && record.slot().is_some()
+            };
+            let mut done = 0;
+            while done < records.len() {
+                let rest = records[done..].iter().enumerate();
+                let kept = rest.take_while(|(index, record)| is_kept(done + index, record));
+                let count = kept.count();
+                let address = at + done as u64 * unit;
+                let bytes = &mut buffer[aligned..aligned + count * UNIT_BYTES];
+                let kept = &mut records[done..done + count];
+                crate::worker::fill(self, (region, address), bytes, kept, &mut slots);
+                let (filled, _) = bytes.as_chunks::<UNIT_BYTES>();
+                for (address, unit) in (address..).step_by(UNIT_BYTES).zip(filled) {
+                    region.memory.place(&userfault, address, unit);
                 }
-                if record.own_slot() != NO_SLOT {
-                    self.store.free(&[record.own_slot()]);
-                }
+                done += count.max(1);
             }
+            let own = records.iter().map(Record::own_slot);
+            let own: Vec<Slot> = own.filter(|slot| *slot != NO_SLOT).collect();
+            self.store.free(&own);
             userfault.wake(at..end);
             at = end;
         }
@@ -446,10 +459,6 @@ impl Core {
         stop(&StoreError::Damaged { store, slot })
     }
 }
-
-/// A unit as direct input and output wants it.
-#[repr(align(4096))]
-struct AlignedUnit([u8; UNIT_BYTES]);
 
 /// What becomes of units whose bytes are given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
