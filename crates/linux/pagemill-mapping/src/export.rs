@@ -162,6 +162,7 @@ macro_rules! replace_memory_calls {
             mremap, libc::SYS_mremap, (start: usize, bytes: usize, new_bytes: usize, flags: usize, target: usize);
         );
         $crate::replace_memory_calls!(@forks $calls);
+        #[cfg(target_arch = "x86_64")]
         $crate::replace_memory_calls!(@plugins);
         #[cfg(target_arch = "x86_64")]
         $crate::replace_memory_calls!(@syscall $calls);
@@ -282,7 +283,6 @@ macro_rules! replace_memory_calls {
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C" fn dlopen() {
-            #[cfg(target_arch = "x86_64")]
             ::std::arch::naked_asm!(
                 "test esi, {deep}",
                 "jnz {open}",
@@ -294,22 +294,6 @@ macro_rules! replace_memory_calls {
                 "pop rsi",
                 "pop rdi",
                 "jmp rax",
-                deep = const libc::RTLD_DEEPBIND,
-                open = sym $crate::plugins::open,
-                next = sym $crate::plugins::next_open,
-            );
-            #[cfg(target_arch = "aarch64")]
-            ::std::arch::naked_asm!(
-                "tst w1, {deep}",
-                "b.eq 2f",
-                "b {open}",
-                "2: stp x0, x1, [sp, #-32]!",
-                "str x30, [sp, #16]",
-                "bl {next}",
-                "mov x16, x0",
-                "ldr x30, [sp, #16]",
-                "ldp x0, x1, [sp], #32",
-                "br x16",
                 deep = const libc::RTLD_DEEPBIND,
                 open = sym $crate::plugins::open,
                 next = sym $crate::plugins::next_open,

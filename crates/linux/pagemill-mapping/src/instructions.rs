@@ -141,13 +141,8 @@ fn moved(holders: u16, instruction: &[u8]) -> u16 {
         [0x8b | 0x8d | 0x63 | 0x03 | 0x23 | 0x2b | 0x33, modrm, ..] => {
             holders & !(1 << register(*modrm))
         }
-        [0x01 | 0x21 | 0x29 | 0x31 | 0xc7 | 0x81 | 0x83, modrm, ..] if is_direct(*modrm) => {
-            let is_compare = matches!(code[0], 0x81 | 0x83) && modrm >> 3 & 7 == 7;
-            if is_compare {
-                holders
-            } else {
-                holders & !(1 << other(*modrm))
-            }
+        [0x01 | 0x21 | 0x29 | 0x31 | 0xc7, modrm, ..] if is_direct(*modrm) => {
+            holders & !(1 << other(*modrm))
         }
         [op @ (0xb8..=0xbf | 0x58..=0x5f), ..] => holders & !(1 << ((op & 7) | (rex & 1) << 3)),
         // The call before.
@@ -180,43 +175,24 @@ fn length(code: &[u8]) -> Option<usize> {
         [0xc5, _, op, ..] => (3, vector(1, *op)),
         [0xc4, maps, _, op, ..] => (4, vector(maps & 0x1f, *op)),
         [0x62, maps, _, _, op, ..] => (5, vector(maps & 7, *op)),
-        [0x0f, 0x38, _, ..] => (3, Form::operand(0)),
-        [0x0f, 0x3a, _, ..] => (3, Form::operand(1)),
+        [0x0f, 0x38, _, ..] => (3, (true, 0)),
+        [0x0f, 0x3a, _, ..] => (3, (true, 1)),
         [0x0f, op, ..] => (2, of_two_bytes(*op)),
         [op, next, ..] => (1, of_one_byte(*op, *next, is_narrow, rex & 8 != 0)?),
         [op] => (1, of_one_byte(*op, 0, is_narrow, rex & 8 != 0)?),
         [] => return None,
     };
-    let operand = match form.has_operand {
+    let (has_operand, constant) = form;
+    let operand = match has_operand {
         true => operand(&rest[opcode..])?,
         false => 0,
     };
-    let all = prefixes + opcode + operand + form.immediate;
+    let all = prefixes + opcode + operand + constant;
     (all <= LONGEST && all <= code.len()).then_some(all)
 }
 
-/// What is behind an opcode.
-struct Form {
-    has_operand: bool,
-    /// Bytes of the constant at its end.
-    immediate: usize,
-}
-
-impl Form {
-    fn operand(immediate: usize) -> Self {
-        Self {
-            has_operand: true,
-            immediate,
-        }
-    }
-
-    fn alone(immediate: usize) -> Self {
-        Self {
-            has_operand: false,
-            immediate,
-        }
-    }
-}
+/// What is behind an opcode: whether an operand is, and the bytes of the constant at its end.
+type Form = (bool, usize);
 
 /// Bytes of a ModRM byte and what belongs to it.
 fn operand(code: &[u8]) -> Option<usize> {
@@ -241,21 +217,19 @@ fn operand(code: &[u8]) -> Option<usize> {
 
 fn vector(map: u8, op: u8) -> Form {
     match (map, op) {
-        (1, 0x77) => Form::alone(0),
-        (1, 0x70..=0x73 | 0xc2 | 0xc4..=0xc6) | (3, _) => Form::operand(1),
-        _ => Form::operand(0),
+        (1, 0x77) => (false, 0),
+        (1, 0x70..=0x73 | 0xc2 | 0xc4..=0xc6) | (3, _) => (true, 1),
+        _ => (true, 0),
     }
 }
 
 fn of_two_bytes(op: u8) -> Form {
     match op {
-        0x80..=0x8f => Form::alone(4),
-        0x05..=0x09 | 0x0b | 0x0e | 0x30..=0x37 | 0x77 | 0xa0..=0xa2 | 0xa8..=0xaa => {
-            Form::alone(0)
-        }
-        0xc8..=0xcf => Form::alone(0),
-        0x70..=0x73 | 0xa4 | 0xac | 0xba | 0xc2 | 0xc4..=0xc6 => Form::operand(1),
-        _ => Form::operand(0),
+        0x80..=0x8f => (false, 4),
+        0x05..=0x09 | 0x0b | 0x0e | 0x30..=0x37 | 0x77 | 0xa0..=0xa2 | 0xa8..=0xaa => (false, 0),
+        0xc8..=0xcf => (false, 0),
+        0x70..=0x73 | 0xa4 | 0xac | 0xba | 0xc2 | 0xc4..=0xc6 => (true, 1),
+        _ => (true, 0),
     }
 }
 
@@ -265,27 +239,27 @@ fn of_one_byte(op: u8, next: u8, is_narrow: bool, is_wide: bool) -> Option<Form>
     let tests = next >> 3 & 6 == 0;
     Some(match op {
         0x00..=0x3f => match op & 7 {
-            0..=3 => Form::operand(0),
-            4 => Form::alone(1),
-            5 => Form::alone(word),
+            0..=3 => (true, 0),
+            4 => (false, 1),
+            5 => (false, word),
             _ => return None,
         },
-        0x63 | 0x84..=0x8f | 0xd0..=0xd3 | 0xd8..=0xdf | 0xfe | 0xff => Form::operand(0),
-        0x69 | 0x81 | 0xc7 => Form::operand(word),
-        0x6b | 0x80 | 0x83 | 0xc0 | 0xc1 | 0xc6 => Form::operand(1),
-        0xf6 => Form::operand(usize::from(tests)),
-        0xf7 => Form::operand(if tests { word } else { 0 }),
-        0xb8..=0xbf if is_wide => Form::alone(8),
-        0x68 | 0xa9 | 0xb8..=0xbf => Form::alone(word),
-        0xe8 | 0xe9 => Form::alone(4),
-        0xa0..=0xa3 => Form::alone(8),
-        0x6a | 0x70..=0x7f | 0xa8 | 0xb0..=0xb7 | 0xcd | 0xe0..=0xe7 | 0xeb => Form::alone(1),
-        0xc2 | 0xca => Form::alone(2),
-        0xc8 => Form::alone(3),
+        0x63 | 0x84..=0x8f | 0xd0..=0xd3 | 0xd8..=0xdf | 0xfe | 0xff => (true, 0),
+        0x69 | 0x81 | 0xc7 => (true, word),
+        0x6b | 0x80 | 0x83 | 0xc0 | 0xc1 | 0xc6 => (true, 1),
+        0xf6 => (true, usize::from(tests)),
+        0xf7 => (true, if tests { word } else { 0 }),
+        0xb8..=0xbf if is_wide => (false, 8),
+        0x68 | 0xa9 | 0xb8..=0xbf => (false, word),
+        0xe8 | 0xe9 => (false, 4),
+        0xa0..=0xa3 => (false, 8),
+        0x6a | 0x70..=0x7f | 0xa8 | 0xb0..=0xb7 | 0xcd | 0xe0..=0xe7 | 0xeb => (false, 1),
+        0xc2 | 0xca => (false, 2),
+        0xc8 => (false, 3),
         0x60..=0x62 | 0x64..=0x67 | 0x82 | 0x9a | 0xc4 | 0xc5 | 0xce | 0xd4..=0xd6 | 0xea => {
             return None;
         }
-        _ => Form::alone(0),
+        _ => (false, 0),
     })
 }
 
