@@ -15,7 +15,7 @@ use crate::file::{FileError, FileMode, MappedFile};
 use crate::handlers::{Handlers, event};
 use crate::in_thread;
 use crate::regions::Region;
-use crate::running::Starter;
+use crate::starter::Starter;
 use crate::store::Store;
 use crate::worker::Worker;
 

@@ -2,14 +2,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use pagemill_linux::process::ProcessWatch;
 use pagemill_linux::scratch::{self, Scratch};
 use pagemill_linux::{OsError, children};
-use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde::{Deserialize, Serialize};
 
 use crate::{COUNTERS, Count, Counters, Setup};
@@ -102,33 +101,6 @@ impl Announcement {
                 break;
             }
             children::end(left);
-        }
-    }
-}
-
-/// The process that announced a program, seen from a process of the program.
-#[derive(Debug)]
-pub struct Starter {
-    folder: PathBuf,
-    watch: ProcessWatch,
-}
-
-impl Starter {
-    /// Of the announcement in `folder`; none where it cannot be seen from here.
-    pub fn new(folder: PathBuf) -> Option<Self> {
-        let watch = scratch::owner(&folder)?.watch()?;
-        Some(Self { folder, watch })
-    }
-
-    /// Readable once it has ended.
-    pub fn as_fd(&self) -> BorrowedFd<'_> {
-        self.watch.as_fd()
-    }
-
-    /// Kills this process if the starter, which has ended, was killed: at an end of its own, it removes its folder.
-    pub fn end_with_it(&self) {
-        if self.folder.exists() {
-            let _ = kill_process(getpid(), Signal::KILL);
         }
     }
 }

@@ -4,7 +4,6 @@ use std::str::FromStr;
 
 use rustix::process::{Pid, test_kill_process};
 
-use super::ProcessWatch;
 use crate::{OsError, Result};
 
 /// One process among all that ever had its number: number, start time, and the namespace that both are counted in.
@@ -44,17 +43,14 @@ impl Identity {
         self.process
     }
 
-    /// Sees its end; none where it has ended, or where its number means nothing here.
-    pub fn watch(&self) -> Option<ProcessWatch> {
-        own_namespace().ok().filter(|own| *own == self.namespace)?;
-        let watch = ProcessWatch::new(self.process).ok()?;
-        self.is_alive().then_some(watch)
+    /// Whether its number means the same process here.
+    pub fn is_of_own_namespace(&self) -> bool {
+        own_namespace().is_ok_and(|own| own == self.namespace)
     }
 
     /// Whether it still runs. In doubt it does: what belongs to it is then left alone.
     pub fn is_alive(&self) -> bool {
-        let is_ours = own_namespace().is_ok_and(|own| own == self.namespace);
-        if !is_ours {
+        if !self.is_of_own_namespace() {
             return true;
         }
         let Some(number) = i32::try_from(self.process).ok().and_then(Pid::from_raw) else {

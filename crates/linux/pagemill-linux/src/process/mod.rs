@@ -33,6 +33,12 @@ impl ProcessWatch {
         ))
     }
 
+    /// Watches this process; none where it has ended, or its number means nothing here.
+    pub fn of(process: &Identity) -> Option<Self> {
+        let watch = Self::new(process.process()).ok();
+        watch.filter(|_| process.is_of_own_namespace() && process.is_alive())
+    }
+
     /// What becomes readable.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
