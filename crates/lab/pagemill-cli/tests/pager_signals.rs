@@ -1,4 +1,4 @@
-//! Signals to `pagemill pager run`, and what they leave behind: nothing.
+//! Signals to `pagemill pager run`, what they leave behind: nothing, and programs that are refused.
 
 mod common;
 
@@ -92,4 +92,28 @@ fn no_process_is_left_by_ends_at_any_moment() {
         let mut text = String::new();
         output.read_to_string(&mut text).expect("what they wrote");
     }
+}
+
+#[test]
+fn a_program_whose_runtime_comes_first_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("program"), b"\x7fELF\0__tsan_init\0").expect("written");
+    let output = pagemill(folder.path())
+        .args([
+            "pager",
+            "run",
+            "--memory",
+            "2MiB",
+            "--to",
+            "compressed",
+            "./program",
+        ])
+        .output()
+        .expect("the command starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(
+        !has_userfault() || said.contains("ThreadSanitizer"),
+        "{said}"
+    );
 }
