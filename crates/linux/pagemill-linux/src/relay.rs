@@ -1,4 +1,4 @@
-//! Signals that are handed on: whoever sends one to the process that started a program means the program.
+//! Signals that are handed on: one that is sent to the process that started a program is meant for the program.
 
 use std::ffi::{c_int, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd};
