@@ -1,5 +1,8 @@
 //! Running programs under one of the libraries that replace a part of the C library.
 
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,19 +14,59 @@ pub fn find_library(given: Option<&Path>, name: &str, package: &str) -> Result<P
         if !library.is_file() {
             return Err(Failure::Usage(format!("there is no {}", library.display())));
         }
-        return Ok(library.to_owned());
+        // Programs that change their folder start others with it.
+        return std::path::absolute(library)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", library.display())));
     }
     pagemill_linux::library::find(name, package)
         .map_err(|error| Failure::Run(format!("{error}, or name it with --library")))
 }
 
+/// Runtimes that know all of a program's memory, by a symbol of programs that are built with them.
+const RUNTIMES: [(&[u8], &str); 3] = [
+    (b"\0__tsan_init\0", "ThreadSanitizer"),
+    (b"\0__msan_init\0", "MemorySanitizer"),
+    (b"\0__hwasan_init\0", "HWAddressSanitizer"),
+];
+
+/// Bytes at the start of a program's file in which the names of its symbols are.
+const NAMES_BYTES: u64 = 4 << 20;
+
+/// Refuses a program whose runtime has to come before any library that replaces functions.
+fn check_program(program: &OsStr) -> Result<(), Failure> {
+    let path = Path::new(program);
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut found = match path.components().count() {
+        1 => std::env::split_paths(&folders)
+            .map(|folder| folder.join(path))
+            .collect(),
+        _ => vec![path.to_owned()],
+    };
+    found.retain(|path| path.is_file());
+    let mut bytes = Vec::new();
+    if let Some(Ok(file)) = found.first().map(File::open) {
+        // What cannot be read is the kernel's to refuse.
+        let _ = file.take(NAMES_BYTES).read_to_end(&mut bytes);
+    }
+    let has = |name: &[u8]| bytes.windows(name.len()).any(|part| part == name);
+    let runtime = RUNTIMES.iter().find(|(name, _)| has(name));
+    runtime.map_or(Ok(()), |(_, runtime)| {
+        let program = path.display();
+        Err(Failure::NoDevice(format!(
+            "{program} is built with {runtime}, whose runtime has to come before any library that replaces memory: run it plainly, or \
+             build it without"
+        )))
+    })
+}
+
 /// `command`, with `library` before whatever else is preloaded.
-pub fn with_library(mut command: Command, library: PathBuf) -> Command {
+pub fn with_library(mut command: Command, library: PathBuf) -> Result<Command, Failure> {
+    check_program(command.get_program())?;
     let mut preload = library.into_os_string();
     if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
         preload.push(":");
         preload.push(others);
     }
     command.env("LD_PRELOAD", preload);
-    command
+    Ok(command)
 }

@@ -14,6 +14,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, getpid, getppid, pidfd_open, pidf
 
 use crate::channel::wait_readable;
 use crate::process::{Identity, ProcessWatch, Usage};
+use crate::relay;
 
 /// A program that has got a signal of a terminal, or of `timeout`, ends by itself within this time.
 const BY_ITSELF: Duration = Duration::from_millis(500);
@@ -101,6 +102,7 @@ fn high_water_bytes(process: &str) -> u64 {
 }
 
 fn forget(child: u32) {
+    relay::ended();
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     running.children.retain(|(number, _)| *number != child);
 }
@@ -116,6 +118,7 @@ fn spawn(command: &mut Command, at_kill: AtKill) -> io::Result<Child> {
     let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let handle = number.map(|number| pidfd_open(number, PidfdFlags::empty()));
     if let Some(Ok(handle)) = handle {
+        relay::started(handle.as_fd());
         running.children.push((child.id(), handle));
     }
     Ok(child)
@@ -129,6 +132,7 @@ fn end_with_parent(command: &mut Command, at_kill: AtKill) {
     };
     let parent = getpid();
     let ask = move || {
+        relay::ignore_as_before();
         rustix::process::set_parent_process_death_signal(Some(signal))?;
         // It may have been killed before the kernel was asked.
         if getppid() == Some(parent) {
@@ -137,7 +141,7 @@ fn end_with_parent(command: &mut Command, at_kill: AtKill) {
             Err(io::ErrorKind::NotConnected.into())
         }
     };
-    // SAFETY: between fork and exec it makes two system calls, and allocates and locks nothing.
+    // SAFETY: between fork and exec it makes a few system calls, and allocates and locks nothing.
     unsafe { command.pre_exec(ask) };
 }
 
@@ -188,6 +192,11 @@ pub fn end_all() {
         .collect();
     drop(running);
     wait_for(&mut left, BY_ITSELF);
+    end(left);
+}
+
+/// Ends the processes of these descriptors: by SIGTERM, and after five seconds by SIGKILL.
+pub fn end(mut left: Vec<std::os::fd::OwnedFd>) {
     for (signal, patience) in [(Signal::TERM, AFTER_TERM), (Signal::KILL, AFTER_TERM)] {
         for handle in &left {
             // It may have ended.

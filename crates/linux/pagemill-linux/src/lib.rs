@@ -5,7 +5,8 @@
 //! * [`channel`]: Unix sockets that carry messages, descriptors and credentials.
 //! * [`messages`]: protocols over such sockets; [`server`]: what serves them; [`stop`]: the end of a daemon's loop;
 //!   [`prometheus`]: its counters as text.
-//! * [`process`]: other processes; [`children`]: programs that end with this one; [`scratch`]: folders that do.
+//! * [`process`]: other processes; [`children`]: programs that end with this one; [`relay`]: signals that go to them; [`scratch`]:
+//!   folders that end with this process.
 //! * [`pagemap`]: which frame a page is mapped to.
 //! * [`library`]: where the libraries are that the command gives to other programs.
 //! * [`transparent`]: huge pages that the kernel uses by itself.
@@ -30,6 +31,7 @@ pub mod messages;
 pub mod pagemap;
 pub mod process;
 pub mod prometheus;
+pub mod relay;
 pub mod resctrl;
 pub mod scratch;
 pub mod server;

@@ -22,7 +22,9 @@ impl<S: Source> RangeTable<S> {
             // SAFETY: the kernel refuses.
             return Ok(unsafe { call.perform() });
         }
-        self.refuses_huge |= call.third() == libc::MADV_NOHUGEPAGE;
+        if call.third() == libc::MADV_NOHUGEPAGE {
+            self.refuses_huge.push(range.clone());
+        }
         match effect(call.third(), self.source.is_native(Kind::Advise)) {
             // SAFETY: by the contract of this function, the program asks for this call.
             Effect::Unknown => unsafe { self.advise_plain(call, &range) },
@@ -48,7 +50,9 @@ impl<S: Source> RangeTable<S> {
     unsafe fn collapse(&mut self, call: &Call, range: &Range<usize>) -> Result<Answer, i32> {
         // SAFETY: by the contract of this function, the program asks for this call.
         let answer = unsafe { self.advise_plain(call, range) }?;
-        if answer != -(libc::EINVAL as Answer) || self.refuses_huge {
+        let mut refused = self.refuses_huge.iter();
+        let is_refused = refused.any(|refused| !overlap(refused, range).is_empty());
+        if answer != -(libc::EINVAL as Answer) || is_refused {
             return Ok(answer);
         }
         // SAFETY: the advice leaves the bytes as they are, as the call does.

@@ -85,6 +85,11 @@ impl Call {
         self.arguments[2] as c_int
     }
 
+    /// Whether it makes a ring, by which the kernel takes calls on memory without a system call for each.
+    pub fn makes_ring(&self) -> bool {
+        self.number == libc::SYS_io_uring_setup
+    }
+
     /// Has the kernel do it.
     ///
     /// # Safety
@@ -92,6 +97,22 @@ impl Call {
     pub unsafe fn perform(&self) -> Answer {
         // SAFETY: the caller's promise.
         unsafe { kernel::perform(self.number, self.arguments) }
+    }
+
+    /// Has the kernel open a descriptor, then does `then` if it has; without that, the program gets no descriptor.
+    ///
+    /// # Safety
+    /// As the call itself.
+    pub unsafe fn perform_and(&self, then: impl FnOnce() -> Result<(), i32>) -> Answer {
+        // SAFETY: the caller's promise.
+        let opened = unsafe { self.perform() };
+        if kernel::has_failed(opened) {
+            return opened;
+        }
+        let Err(error) = then() else { return opened };
+        // SAFETY: the descriptor was just opened, and has no user.
+        unsafe { kernel::perform(libc::SYS_close, [opened as usize, 0, 0, 0, 0, 0]) };
+        -(error as Answer)
     }
 }
 

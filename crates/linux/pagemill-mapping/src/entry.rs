@@ -143,6 +143,11 @@ pub unsafe fn clone(
     // SAFETY: the C library has a function of this type by this name.
     let next = unsafe { transmute::<usize, Clone>(next(&NEXT, c"clone")) };
     let (parent, area, child) = (parent_id, thread_area, child_id);
+    if flags & libc::CLONE_CHILD_CLEARTID != 0
+        && let Err(error) = calls.make_plain(child.addr()..child.addr() + size_of::<libc::pid_t>())
+    {
+        return for_c(-(error as isize)) as c_int;
+    }
     if flags & SHARES_MEMORY != 0 {
         // SAFETY: the caller's promise.
         return unsafe { next(function, stack, flags, argument, parent, area, child) };

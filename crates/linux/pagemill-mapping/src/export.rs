@@ -30,6 +30,11 @@ pub static IS_MEMORY_CALL: [u64; 8] = bits(&[
     libc::SYS_sendmsg,
     libc::SYS_sendmmsg,
     libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+    libc::SYS_shmat,
+    libc::SYS_setsockopt,
+    libc::SYS_set_tid_address,
+    libc::SYS_set_robust_list,
     libc::SYS_ioctl,
     libc::SYS_close,
     libc::SYS_close_range,
@@ -141,6 +146,8 @@ macro_rules! replace_memory_calls {
             sendmsg, libc::SYS_sendmsg;
             sendmmsg, libc::SYS_sendmmsg;
             ioctl, libc::SYS_ioctl;
+            shmat, libc::SYS_shmat;
+            setsockopt, libc::SYS_setsockopt;
         );
         $crate::replace_memory_calls!(@address $calls,
             mmap, libc::SYS_mmap, (start: usize, bytes: usize, access: usize, flags: usize, file: usize, offset: usize);
@@ -155,6 +162,8 @@ macro_rules! replace_memory_calls {
             mremap, libc::SYS_mremap, (start: usize, bytes: usize, new_bytes: usize, flags: usize, target: usize);
         );
         $crate::replace_memory_calls!(@forks $calls);
+        #[cfg(target_arch = "x86_64")]
+        $crate::replace_memory_calls!(@plugins);
         #[cfg(target_arch = "x86_64")]
         $crate::replace_memory_calls!(@syscall $calls);
 
@@ -266,6 +275,29 @@ macro_rules! replace_memory_calls {
             FORK_HANDLERS.register();
             // SAFETY: the caller's promise.
             unsafe { $crate::export::register_fork_handlers(before, in_parent, in_child, library) }
+        }
+    };
+    (@plugins) => {
+        /// Jumps on with the return address of its caller, by which the C library knows whose search path holds.
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn dlopen() {
+            ::std::arch::naked_asm!(
+                "test esi, {deep}",
+                "jnz {open}",
+                "push rdi",
+                "push rsi",
+                "sub rsp, 8",
+                "call {next}",
+                "add rsp, 8",
+                "pop rsi",
+                "pop rdi",
+                "jmp rax",
+                deep = const libc::RTLD_DEEPBIND,
+                open = sym $crate::plugins::open,
+                next = sym $crate::plugins::next_open,
+            );
         }
     };
     (@syscall $calls:path) => {

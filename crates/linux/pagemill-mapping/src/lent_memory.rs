@@ -1,6 +1,6 @@
 use std::cell::{Cell, UnsafeCell};
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::call::{Call, Kind};
 use crate::fork_detector::ForkDetector;
@@ -19,6 +19,8 @@ pub struct LentMemory<S: Source> {
     /// Bounds of what was ever lent: calls on other memory pass without a lock.
     low: AtomicUsize,
     high: AtomicUsize,
+    /// Whether nothing is lent any more.
+    is_refused: AtomicBool,
 }
 
 // SAFETY: the table is used only under the lock.
@@ -39,6 +41,7 @@ impl<S: Source> LentMemory<S> {
             detector: ForkDetector::new(),
             low: AtomicUsize::new(usize::MAX),
             high: AtomicUsize::new(0),
+            is_refused: AtomicBool::new(false),
         }
     }
 
@@ -74,7 +77,19 @@ impl<S: Source> LentMemory<S> {
         made.unwrap_or(Ok(()))
     }
 
+    /// Lends nothing any more, and makes all that is lent plain.
+    ///
+    /// # Errors
+    /// There is no memory for it; some of it may be plain.
+    pub fn refuse(&self) -> Result<(), i32> {
+        self.is_refused.store(true, Ordering::SeqCst);
+        self.make_all_plain()
+    }
+
     fn lend(&self, bytes: usize, purpose: Purpose) -> Option<usize> {
+        if self.is_refused.load(Ordering::SeqCst) {
+            return None;
+        }
         let lent = self.with(|table| {
             let lent = table.lend(bytes, purpose)?;
             self.come_near(&lent);
@@ -149,7 +164,8 @@ impl<S: Source> LentMemory<S> {
     /// As the call itself.
     unsafe fn lend_mapping(&self, call: &Call) -> Option<Answer> {
         let [_, bytes, _, flags, ..] = call.arguments;
-        if call.kind() != Kind::Map || !S::serves(call) {
+        let is_refused = self.is_refused.load(Ordering::SeqCst);
+        if call.kind() != Kind::Map || is_refused || !S::serves(call) {
             return None;
         }
         if let Some(place) = call.replaces() {
@@ -167,6 +183,10 @@ impl<S: Source> MemoryCalls for LentMemory<S> {
         // SAFETY: by the contract of this function, the program asks for this call.
         if let Some(answer) = unsafe { self.lend_mapping(call) } {
             return answer;
+        }
+        if call.makes_ring() {
+            // SAFETY: the caller's promise.
+            return unsafe { call.perform_and(|| self.refuse()) };
         }
         let is_near = match call.kind() {
             Kind::Map => false,

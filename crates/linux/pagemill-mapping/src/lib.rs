@@ -8,12 +8,16 @@ pub mod entry;
 pub mod export;
 mod fork;
 mod fork_detector;
+mod instructions;
 pub mod kernel;
 mod lent_memory;
 mod lock;
 mod memory_calls;
+pub mod modules;
 pub mod next;
 pub mod plain;
+#[doc(hidden)]
+pub mod plugins;
 mod range_table;
 #[doc(hidden)]
 pub mod references;
@@ -21,6 +25,7 @@ mod remap;
 mod source;
 
 pub use call::{Call, Kind};
+pub use instructions::Site;
 pub use lent_memory::LentMemory;
 pub use lock::Lock;
 pub use memory_calls::MemoryCalls;

@@ -1,7 +1,9 @@
 //! The `malloc` that the program would have without a preload library: the C library's, or that of an allocator that the program was linked
 //! with.
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_void};
+use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A function that is looked up at its first call.
@@ -15,7 +17,7 @@ impl Next {
     pub const fn new(name: &'static CStr) -> Self {
         Self {
             name,
-            found: AtomicPtr::new(std::ptr::null_mut()),
+            found: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
@@ -25,22 +27,45 @@ impl Next {
         if !found.is_null() {
             return found;
         }
+        self.look().unwrap_or_else(|| {
+            // SAFETY: ends the process: the C library has all of these.
+            unsafe { libc::abort() }
+        })
+    }
+
+    /// The same; none while this thread looks a function up, by which the dynamic linker frees and allocates.
+    fn get_or_none(&self) -> Option<*mut c_void> {
+        let found = self.found.load(Ordering::Relaxed);
+        if !found.is_null() {
+            return Some(found);
+        }
+        if IS_LOOKING.replace(true) {
+            return None;
+        }
+        let found = self.look();
+        IS_LOOKING.set(false);
+        found
+    }
+
+    fn look(&self) -> Option<*mut c_void> {
         // SAFETY: the name ends with a zero byte.
         let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
-        if found.is_null() {
-            // SAFETY: ends the process: the C library has all of these.
-            unsafe { libc::abort() };
-        }
         self.found.store(found, Ordering::Relaxed);
-        found
+        (!found.is_null()).then_some(found)
     }
 }
 
-/// The next library's function of a name, as a type.
+thread_local! {
+    /// Whether this thread looks a function of the allocator up.
+    static IS_LOOKING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The next library's function of a name, as a type, or none while one is looked up.
 macro_rules! next {
     ($name:literal as $type:ty) => {{
         static NEXT: Next = Next::new($name);
-        std::mem::transmute::<*mut c_void, $type>(NEXT.get())
+        let found = NEXT.get_or_none();
+        found.map(|found| std::mem::transmute::<*mut c_void, $type>(found))
     }};
 }
 
@@ -48,7 +73,7 @@ macro_rules! next {
 pub fn malloc(bytes: usize) -> *mut c_void {
     type Function = unsafe extern "C" fn(usize) -> *mut c_void;
     // SAFETY: a function of this name has this type. Any size may be asked for.
-    unsafe { next!(c"malloc" as Function)(bytes) }
+    unsafe { next!(c"malloc" as Function).map_or(ptr::null_mut(), |next| next(bytes)) }
 }
 
 /// Address of [`malloc`]: it says whose it is.
@@ -61,7 +86,7 @@ pub fn malloc_address() -> usize {
 pub fn calloc(count: usize, bytes: usize) -> *mut c_void {
     type Function = unsafe extern "C" fn(usize, usize) -> *mut c_void;
     // SAFETY: a function of this name has this type. Any size may be asked for.
-    unsafe { next!(c"calloc" as Function)(count, bytes) }
+    unsafe { next!(c"calloc" as Function).map_or(ptr::null_mut(), |next| next(count, bytes)) }
 }
 
 /// As `realloc(3)`.
@@ -71,7 +96,7 @@ pub fn calloc(count: usize, bytes: usize) -> *mut c_void {
 pub unsafe fn realloc(memory: *mut c_void, bytes: usize) -> *mut c_void {
     type Function = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
     // SAFETY: a function of this name has this type; the caller's promise.
-    unsafe { next!(c"realloc" as Function)(memory, bytes) }
+    unsafe { next!(c"realloc" as Function).map_or(ptr::null_mut(), |next| next(memory, bytes)) }
 }
 
 /// As `free(3)`.
@@ -80,8 +105,8 @@ pub unsafe fn realloc(memory: *mut c_void, bytes: usize) -> *mut c_void {
 /// `memory` came from the next allocator, or is null.
 pub unsafe fn free(memory: *mut c_void) {
     type Function = unsafe extern "C" fn(*mut c_void);
-    // SAFETY: a function of this name has this type; the caller's promise.
-    unsafe { next!(c"free" as Function)(memory) }
+    // SAFETY: a function of this name has this type; the caller's promise. What the dynamic linker frees meanwhile stays: some words.
+    unsafe { next!(c"free" as Function).map_or((), |next| next(memory)) }
 }
 
 /// As `malloc_usable_size(3)`.
@@ -91,5 +116,5 @@ pub unsafe fn free(memory: *mut c_void) {
 pub unsafe fn malloc_usable_size(memory: *mut c_void) -> usize {
     type Function = unsafe extern "C" fn(*mut c_void) -> usize;
     // SAFETY: a function of this name has this type; the caller's promise.
-    unsafe { next!(c"malloc_usable_size" as Function)(memory) }
+    unsafe { next!(c"malloc_usable_size" as Function).map_or(0, |next| next(memory)) }
 }

@@ -66,8 +66,8 @@ pub struct RangeTable<S> {
     pub extents: BTreeMap<usize, Extent>,
     /// Copies for a child, and whose they are: made where memory cannot become plain before a fork.
     pub copies: Vec<(usize, Range<usize>)>,
-    /// Whether the program wanted no huge pages for some memory.
-    pub refuses_huge: bool,
+    /// Memory for which the program wanted no huge pages.
+    pub refuses_huge: Vec<Range<usize>>,
 }
 
 impl<S: Source> RangeTable<S> {
@@ -79,7 +79,7 @@ impl<S: Source> RangeTable<S> {
             heap: BTreeMap::new(),
             extents: BTreeMap::new(),
             copies: Vec::new(),
-            refuses_huge: false,
+            refuses_huge: Vec::new(),
         }
     }
 
@@ -310,6 +310,8 @@ impl<S: Source> RangeTable<S> {
         if let Some(range) = range
             && !has_failed(answer)
         {
+            self.refuses_huge
+                .retain(|refused| overlap(refused, &range).is_empty());
             self.forget(range);
         }
         Ok(answer)

@@ -14,6 +14,9 @@ const UPDATE_BUFFERS: usize = 16;
 /// `UFFDIO_REGISTER`: the program answers faults by itself.
 const ANSWER_FAULTS: usize = 0xc020_aa00;
 
+/// `SOL_XDP` and `XDP_UMEM_REG` of linux/if_xdp.h: packets are read and written there.
+const UMEM: (usize, usize) = (283, 4);
+
 /// Before `call`, if it is one of these.
 ///
 /// # Errors
@@ -39,12 +42,34 @@ pub unsafe fn prepare(calls: &dyn MemoryCalls, call: &Call) -> Result<(), i32> {
             REGISTER_BUFFERS2 | UPDATE_BUFFERS => resources(calls, third),
             _ => Ok(()),
         },
+        libc::SYS_setsockopt if (second, third) == UMEM => {
+            read::<[usize; 2]>(fourth).map_or(Ok(()), |[start, bytes]| one(calls, start, bytes))
+        }
+        // It takes the place of what is there, as large as it is.
+        libc::SYS_shmat if second != 0 && has(third, libc::SHM_REMAP) => {
+            one(calls, second, segment_bytes(call.arguments[0] as c_int))
+        }
+        // The kernel writes there when the thread ends, and does not wait for pages then.
+        libc::SYS_set_tid_address => one(calls, call.arguments[0], size_of::<libc::pid_t>()),
         libc::SYS_ioctl if second as u32 as usize == ANSWER_FAULTS => read::<[u64; 2]>(third)
             .map_or(Ok(()), |[start, bytes]| {
                 one(calls, start as usize, bytes as usize)
             }),
         _ => Ok(()),
     }
+}
+
+/// Bytes of a segment of shared memory; all that can be where it cannot be read.
+fn segment_bytes(segment: c_int) -> usize {
+    let mut about = MaybeUninit::<libc::shmid_ds>::uninit();
+    // SAFETY: the kernel fills the structure, or says that it did not.
+    let about = unsafe {
+        match libc::shmctl(segment, libc::IPC_STAT, about.as_mut_ptr()) {
+            0 => Some(about.assume_init()),
+            _ => None,
+        }
+    };
+    about.map_or(usize::MAX, |about| about.shm_segsz)
 }
 
 fn one(calls: &dyn MemoryCalls, start: usize, bytes: usize) -> Result<(), i32> {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pagemill_linux::process::end_now;
+use pagemill_mapping::call::has;
 use pagemill_mapping::kernel::{self, Answer};
 use pagemill_mapping::{Call, Kind, MemoryCalls};
 
@@ -64,6 +65,29 @@ fn try_elsewhere(call: &Call) -> Result<(), i32> {
     Ok(())
 }
 
+/// A mapping that grows downwards, with room below it: between pieces of paged memory, it would have none.
+fn with_room_below(call: &Call) -> Call {
+    const ROOM_BYTES: usize = 64 << 20;
+    let [start, bytes, _, flags, ..] = call.arguments;
+    let mut placed = *call;
+    let is_free = start == 0 && !has(flags, libc::MAP_FIXED);
+    let all = bytes.checked_next_multiple_of(4096);
+    let all = all.and_then(|bytes| bytes.checked_add(ROOM_BYTES));
+    let Some(all) = all.filter(|_| is_free) else {
+        return placed;
+    };
+    let access = libc::PROT_NONE as usize;
+    let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
+    // SAFETY: the kernel chooses free addresses, and the mapping is this function's alone.
+    let room = unsafe { kernel::perform(libc::SYS_mmap, [0, all, access, flags, usize::MAX, 0]) };
+    if !kernel::has_failed(room) {
+        // SAFETY: it was just made, and has no user.
+        unsafe { kernel::unmap(room as usize, all) };
+        placed.arguments[0] = room as usize + ROOM_BYTES;
+    }
+    placed
+}
+
 /// Makes all memory plain where a child could not answer its page faults.
 fn become_plain_for_children() -> Result<(), i32> {
     match pager() {
@@ -84,10 +108,22 @@ impl MemoryCalls for Calls {
             Some(gone) if LENT.is_near(&gone) => prepare_to_lose(call, gone),
             // The pager's own memory cannot be locked: it would have to fill by itself.
             _ if call.number == libc::SYS_mlockall => become_plain("a process that locks all"),
+            // The kernel walks it when the thread ends, and skips what is away.
+            _ if call.number == libc::SYS_set_robust_list => {
+                become_plain("a thread with a list of its own for robust locks")
+            }
             _ => Ok(()),
         };
         if let Err(error) = prepared {
             return -(error as Answer);
+        }
+        if call.makes_ring() {
+            // SAFETY: the caller's promise.
+            return unsafe { call.perform_and(|| become_plain("a process with an io_uring")) };
+        }
+        if call.kind() == Kind::Map && has(call.arguments[3], libc::MAP_GROWSDOWN) {
+            // SAFETY: the caller's promise; the place is a wish.
+            return unsafe { LENT.answer(&with_room_below(call)) };
         }
         // SAFETY: the caller's promise.
         unsafe { LENT.answer(call) }

@@ -13,6 +13,7 @@ mod allocator;
 mod callers;
 mod calls;
 mod descriptors;
+mod kept;
 mod paged;
 mod proc_memory;
 mod start;

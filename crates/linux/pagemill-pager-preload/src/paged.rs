@@ -6,8 +6,9 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use pagemill_mapping::call::has;
+use pagemill_mapping::call::{PAGE_BYTES, has};
 use pagemill_mapping::kernel;
+use pagemill_mapping::modules;
 use pagemill_mapping::{BlockId, Call, Kind, LentMemory, Source};
 use pagemill_pager::Pager;
 
@@ -61,6 +62,16 @@ pub fn become_plain(cause: &str) -> Result<(), i32> {
     Ok(())
 }
 
+/// Whether memory may be paged still: not once the program has loaded code that makes system calls on memory by itself.
+pub fn is_seen() -> bool {
+    let Some(caller) = modules::find_new() else {
+        return true;
+    };
+    // Where it cannot become plain, what was given out stays as it is; there is no more.
+    let _ = become_plain(&format!("{caller}, which is not seen: this process"));
+    false
+}
+
 /// Whether the kernel would map so many bytes: the program's limits hold for paged memory, too. Where a store beyond memory keeps them, they
 /// may be more than the computer has.
 pub fn admits(bytes: usize, flags: usize) -> bool {
@@ -99,7 +110,7 @@ impl Source for Paged {
 
     /// Private anonymous mappings that are readable and writable.
     fn serves(call: &Call) -> bool {
-        let [_, bytes, access, flags, ..] = call.arguments;
+        let [_, bytes, access, flags, _, offset] = call.arguments;
         const OTHERS: c_int = libc::MAP_FIXED_NOREPLACE
             | libc::MAP_GROWSDOWN
             | libc::MAP_STACK
@@ -111,8 +122,10 @@ impl Source for Paged {
         is_private
             && !has(flags, libc::MAP_SHARED)
             && flags as c_int & OTHERS == 0
+            && offset.is_multiple_of(PAGE_BYTES)
             && access == (libc::PROT_READ | libc::PROT_WRITE) as usize
             && bytes >= least_bytes()
+            && is_seen()
             && admits(bytes, flags)
     }
 
@@ -133,12 +146,17 @@ impl Source for Paged {
     }
 
     fn make_plain(&mut self, extent: Range<usize>) -> Result<(), i32> {
-        // Parts of memory that was never touched would stay apart in the kernel.
-        let start: *const u8 = ptr::with_exposed_provenance(extent.start);
-        // SAFETY: the byte is of lent memory, which is mapped and readable.
-        unsafe { start.read_volatile() };
-        let made = pager().map(|pager| pager.make_plain(extent.start as u64..extent.end as u64));
-        made.unwrap_or(Ok(())).map_err(|_| libc::ENOMEM)
+        let Some(pager) = pager() else {
+            return Ok(());
+        };
+        let range = extent.start as u64..extent.end as u64;
+        if let Some(place) = pager.place_to_join(&range) {
+            // Parts of memory that was never touched would stay apart in the kernel.
+            let place: *const u8 = ptr::with_exposed_provenance(place as usize);
+            // SAFETY: the byte is of lent memory, which is mapped and readable.
+            unsafe { place.read_volatile() };
+        }
+        pager.make_plain(range).map_err(|_| libc::ENOMEM)
     }
 
     /// The child's pager has the memory: see `calls.rs`.

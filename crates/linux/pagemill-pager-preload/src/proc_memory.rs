@@ -1,14 +1,14 @@
 //! `/proc/PID/mem` and `ptrace` of paged memory. The kernel does not wait for handlers there and fails with `EIO`, but for
 //! `process_vm_readv` it does: pages are brought in by that, and the call is made again.
 
-use std::ffi::{c_int, c_long, c_void};
+use std::ffi::{c_char, c_int, c_long, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::{fs, ptr};
 
 use pagemill_mapping::kernel::{self, Answer, for_c, has_failed};
 use pagemill_mapping::next::Next;
 
-use crate::paged::pager;
+use crate::paged::{become_plain, pager};
 
 const PAGE_BYTES: usize = 4096;
 
@@ -103,6 +103,51 @@ fn process_of(file: c_int) -> Option<libc::pid_t> {
     let name = target.as_os_str().as_bytes();
     let name = str::from_utf8(name.strip_prefix(b"/proc/")?.strip_suffix(b"/mem")?).ok()?;
     can_answer(name.split('/').next()?.parse().ok()?)
+}
+
+macro_rules! streams {
+    ($($name:ident = $symbol:literal;)*) => {$(
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(path: *const c_char, mode: *const c_char) -> *mut c_void {
+            type Open = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_void;
+            static NEXT: Next = Next::new($symbol);
+            // SAFETY: a function of this name has this type, and the program makes this call.
+            let stream = unsafe { std::mem::transmute::<*mut c_void, Open>(NEXT.get())(path, mode) };
+            become_plain_for(stream);
+            stream
+        }
+    )*};
+}
+
+streams!(
+    fopen = c"fopen";
+    fopen64 = c"fopen64";
+);
+
+// SAFETY: replaces the function of the C library of this name, with the same contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fdopen(file: c_int, mode: *const c_char) -> *mut c_void {
+    type Open = unsafe extern "C" fn(c_int, *const c_char) -> *mut c_void;
+    static NEXT: Next = Next::new(c"fdopen");
+    // SAFETY: a function of this name has this type, and the program makes this call.
+    let stream = unsafe { std::mem::transmute::<*mut c_void, Open>(NEXT.get())(file, mode) };
+    become_plain_for(stream);
+    stream
+}
+
+/// Streams read past this library: one of this process's own memory would fail where pages are away.
+fn become_plain_for(stream: *mut c_void) {
+    if stream.is_null() || pager().is_none() {
+        return;
+    }
+    // SAFETY: the stream that the C library has just opened.
+    let file = unsafe { libc::fileno(stream.cast()) };
+    // SAFETY: returns a number.
+    if process_of(file) == Some(unsafe { libc::getpid() }) {
+        // Where it cannot be, reads fail as before.
+        let _ = become_plain("a process with a stream of its own memory");
+    }
 }
 
 /// A tracer may have stopped the threads that answer: who waited for them would wait forever.

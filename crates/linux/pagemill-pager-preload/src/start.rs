@@ -1,6 +1,7 @@
 //! The start of a program.
 
 use pagemill_linux::process::end_now;
+use pagemill_mapping::modules;
 use pagemill_pager::{SETUP_VARIABLE, Setup};
 
 use crate::callers::find_libraries;
@@ -18,6 +19,12 @@ extern "C" fn start() {
     let Some(text) = std::env::var_os(SETUP_VARIABLE) else {
         return;
     };
+    if let Some(caller) = modules::find_new() {
+        eprintln!(
+            "pagemill pager: {caller}, which is not seen: memory of this process stays ordinary"
+        );
+        return;
+    }
     let setup = Setup::from_json(&text.to_string_lossy());
     let started = setup.and_then(|setup| {
         let pager = descriptors::keep_new(|| setup.start())?;

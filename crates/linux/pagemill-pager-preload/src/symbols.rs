@@ -11,13 +11,13 @@ use crate::allocator::{library_bytes, library_free, library_malloc};
 use crate::callers::is_library;
 use crate::calls::{CALLS, give_up};
 use crate::descriptors::{self, close_for};
-use crate::paged::{LENT, Paged, admits, least_bytes};
+use crate::paged::{LENT, Paged, admits, is_seen, least_bytes};
 
 pagemill_mapping::replace_memory_calls!(all CALLS);
 
 /// Paged memory for so many bytes, if that is what they get.
 fn paged(bytes: usize) -> Option<*mut c_void> {
-    if bytes < least_bytes() || !admits(bytes, 0) {
+    if bytes < least_bytes() || !is_seen() || !admits(bytes, 0) {
         return None;
     }
     LENT.lend_heap(bytes).map(ptr::with_exposed_provenance_mut)

@@ -28,6 +28,9 @@ pub struct Config {
     pub verify: bool,
     /// File that gets the page trace of the program; then one handler answers faults, of one shard.
     pub record: Option<PathBuf>,
+    /// Folder of the [`Announcement`](crate::Announcement) of the process that started this one: where that is killed, this one ends, and
+    /// so do its children of `fork`.
+    pub ends_with: Option<PathBuf>,
     /// Whether system calls may touch the memory; needs a privilege.
     pub system_calls: bool,
     /// Whether the thread that faults answers its fault itself; `handlers` is how many may do so at a time. System calls that touch
@@ -47,6 +50,7 @@ impl Config {
             when_store_fails: WhenStoreFails::default(),
             verify: true,
             record: None,
+            ends_with: None,
             system_calls: true,
             in_thread: false,
         }

@@ -17,12 +17,13 @@ use crate::config::{Config, ConfigError, WhenStoreFails};
 use crate::counters::{Count, Counters};
 use crate::file::{FileError, MappedFile};
 use crate::gate::Gate;
-use crate::handlers::event;
+use crate::handlers::{FramePlaces, event};
 use crate::probe::own_cpu_ns;
 use crate::record::Record;
 use crate::recorder::Recorder;
 use crate::regions::{Region, Regions};
 use crate::shard::{Shard, Site, State};
+use crate::starter::Starter;
 use crate::store::{NO_SLOT, Slot, Store, StoreError};
 use crate::worker::Worker;
 use crate::{BLOCK_BYTES, UNIT_BYTES};
@@ -64,6 +65,9 @@ pub struct Core {
     pub store: Box<dyn Store>,
     pub counters: Counters,
     pub faulting: Faulting,
+    pub frames: FramePlaces,
+    /// Children of `fork` watch it, too.
+    pub starter: Option<Starter>,
     pub verify: bool,
     /// Of the hashes: no program can be made to collide.
     pub seed: u64,
@@ -109,6 +113,8 @@ impl Core {
             store,
             counters,
             faulting: Faulting::default(),
+            frames: FramePlaces::default(),
+            starter: config.ends_with.clone().and_then(Starter::new),
             verify: config.verify,
             seed: seed(),
             page_units: spec.page_units(),
@@ -189,7 +195,9 @@ impl Core {
         self.counters.raise(Count::ResidentUnitsMax, all);
     }
 
+    /// Called from outside of the gate: a store may lock what a child of `fork` must find open.
     pub fn update_usage(&self) {
+        let _inside = self.gate.enter();
         let usage = self.store.usage();
         self.counters.set(Count::StoredUnits, usage.units);
         self.counters.set(Count::StoredBytes, usage.bytes);
@@ -209,6 +217,17 @@ impl Core {
             state.enter(block / shards, &region, block, units as u32);
         }
         region
+    }
+
+    /// Whether no block of `piece`, a part of `region`, was touched.
+    pub fn is_untouched(&self, region: &Region, piece: &Range<u64>) -> bool {
+        let shards = self.shards.len() as u64;
+        let block_at =
+            |address| region.first_block + (address - region.memory.range().start) / BLOCK_BYTES;
+        (block_at(piece.start)..=block_at(piece.end - 1)).all(|block| {
+            let shard = &self.shards[(block % shards) as usize];
+            shard.lock().is_untouched(block / shards)
+        })
     }
 
     /// Forgets the bytes of whole units of `range`, which lies in `region`.
@@ -259,7 +278,10 @@ impl Core {
     pub fn bring_in(&self, region: &Region, range: Range<u64>) {
         let unit = UNIT_BYTES as u64;
         let userfault = self.userfault();
-        let mut buffer = Box::new(AlignedUnit([0; UNIT_BYTES]));
+        let mut buffer = vec![0; (self.page_units as usize + 1) * UNIT_BYTES];
+        // As direct input and output wants it.
+        let aligned = buffer.as_ptr().align_offset(UNIT_BYTES);
+        let mut slots = Vec::new();
         let mut at = range.start;
         while at < range.end {
             let site = self.site(region, at);
@@ -267,19 +289,29 @@ impl Core {
                 .end
                 .min(at + u64::from(self.page_units - site.unit) * unit);
             let units = PageMask::range(site.unit..site.unit + ((end - at) / unit) as u32);
-            let (state, resident, records) = self.take_out(site, units, Fate::Gone);
+            let (state, resident, mut records) = self.take_out(site, units, Fate::Gone);
             drop(state);
-            for (address, record) in (at..end).step_by(UNIT_BYTES).zip(records) {
-                let is_away = !resident.contains(self.site(region, address).unit);
-                if is_away && record.slot().is_some() {
-                    let part = (region, address);
-                    crate::worker::fill(self, part, &mut buffer.0, &mut [record], &mut Vec::new());
-                    region.memory.place(&userfault, address, &buffer.0);
+            let is_kept = |index: usize, record: &Record| {
+                !resident.contains(site.unit + index as u32) && record.slot().is_some()
+            };
+            let mut done = 0;
+            while done < records.len() {
+                let rest = records[done..].iter().enumerate();
+                let kept = rest.take_while(|(index, record)| is_kept(done + index, record));
+                let count = kept.count();
+                let address = at + done as u64 * unit;
+                let bytes = &mut buffer[aligned..aligned + count * UNIT_BYTES];
+                let kept = &mut records[done..done + count];
+                crate::worker::fill(self, (region, address), bytes, kept, &mut slots);
+                let (filled, _) = bytes.as_chunks::<UNIT_BYTES>();
+                for (address, unit) in (address..).step_by(UNIT_BYTES).zip(filled) {
+                    region.memory.place(&userfault, address, unit);
                 }
-                if record.own_slot() != NO_SLOT {
-                    self.store.free(&[record.own_slot()]);
-                }
+                done += count.max(1);
             }
+            let own = records.iter().map(Record::own_slot);
+            let own: Vec<Slot> = own.filter(|slot| *slot != NO_SLOT).collect();
+            self.store.free(&own);
             userfault.wake(at..end);
             at = end;
         }
@@ -427,10 +459,6 @@ impl Core {
         stop(&StoreError::Damaged { store, slot })
     }
 }
-
-/// A unit as direct input and output wants it.
-#[repr(align(4096))]
-struct AlignedUnit([u8; UNIT_BYTES]);
 
 /// What becomes of units whose bytes are given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

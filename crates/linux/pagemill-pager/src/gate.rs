@@ -36,6 +36,12 @@ impl Gate {
         }
     }
 
+    /// In a child of `fork`, whose only thread is outside: one of the parent's may have been counted while it looked whether it may enter.
+    pub fn open_alone(&self) {
+        self.inside.store(0, Ordering::SeqCst);
+        self.open();
+    }
+
     pub fn open(&self) {
         self.is_closed.store(false, Ordering::SeqCst);
     }

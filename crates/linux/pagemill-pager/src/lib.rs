@@ -23,6 +23,7 @@ pub mod remote;
 mod running;
 mod setup;
 mod shard;
+mod starter;
 pub mod store;
 mod worker;
 mod write_back;

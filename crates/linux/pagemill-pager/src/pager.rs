@@ -15,6 +15,7 @@ use crate::file::{FileError, FileMode, MappedFile};
 use crate::handlers::{Handlers, event};
 use crate::in_thread;
 use crate::regions::Region;
+use crate::starter::Starter;
 use crate::store::Store;
 use crate::worker::Worker;
 
@@ -79,7 +80,7 @@ impl Pager {
         self.handlers().stop = Some(Arc::clone(&stop));
         let (ready, is_ready) = std::sync::mpsc::channel();
         for number in 0..self.core.config.handlers.get() {
-            let mut worker = Worker::new(&self.core, &userfault)?;
+            let mut worker = Worker::handler(&self.core, &userfault, number)?;
             let waiter = FaultWaiter::new(&userfault, stop.as_fd())?;
             let ready = ready.clone();
             self.start_thread(&number.to_string(), move || {
@@ -87,11 +88,16 @@ impl Pager {
                 worker.run(&waiter, number);
             })?;
         }
+        let core = Arc::clone(&self.core);
         self.start_thread("holder", move || {
             refuse_signals();
-            hold_open(&userfault, stop.as_fd(), || {
+            let end = core.starter.as_ref().map(Starter::as_fd);
+            let has_ended = hold_open(&userfault, stop.as_fd(), end, || {
                 let _ = ready.send(());
             });
+            if let Some(starter) = core.starter.as_ref().filter(|_| has_ended) {
+                starter.end_with_it();
+            }
         })?;
         // A thread that starts calls the program's allocator, whose memory must not be paged before.
         (is_ready.iter().take(self.core.config.handlers.get() + 1)).for_each(|()| {});
@@ -213,6 +219,24 @@ impl Pager {
         (touched.iter()).all(|(part, region)| region.memory.keep_back(part, !is_inherited))
     }
 
+    /// Where a touch has the kernel take the memory around `range` as one mapping, also once a part of it is plain: outside of `range`,
+    /// which may be untouched. None where there was one, or where `range` is all.
+    pub fn place_to_join(&self, range: &Range<u64>) -> Option<u64> {
+        let _inside = self.core.gate.enter();
+        let region = self.core.regions.find(range.start)?;
+        let mut pieces = self
+            .core
+            .regions
+            .touched(&region.memory.range())
+            .into_iter();
+        let (piece, _) = pieces.find(|(piece, _)| piece.contains(&range.start))?;
+        if !self.core.is_untouched(&region, &piece) {
+            return None;
+        }
+        let after = (range.end < piece.end).then_some(range.end);
+        (piece.start < range.start).then_some(piece.start).or(after)
+    }
+
     /// Makes `range` of raw memory plain: all its bytes are in frames that count no more, and their faults are the kernel's. Other
     /// threads may use it meanwhile.
     ///
@@ -292,7 +316,7 @@ impl Pager {
     pub fn in_child(&self) -> Result<(), PagerError> {
         let core = &self.core;
         if self.is_retired() {
-            core.gate.open();
+            core.gate.open_alone();
             return Ok(());
         }
         if core.config.in_thread {
@@ -301,7 +325,7 @@ impl Pager {
         core.enter_child()?;
         // They are the parent's.
         (self.handlers().threads.drain(..)).for_each(std::mem::forget);
-        core.gate.open();
+        core.gate.open_alone();
         self.start_workers()?;
         core.leave_places();
         Ok(())

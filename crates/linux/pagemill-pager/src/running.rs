@@ -2,11 +2,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use pagemill_linux::OsError;
 use pagemill_linux::scratch::{self, Scratch};
+use pagemill_linux::{OsError, children};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde::{Deserialize, Serialize};
 
 use crate::{COUNTERS, Count, Counters, Setup};
@@ -19,6 +21,9 @@ const COUNTERS_EXTENSION: &str = "counters";
 
 /// Most bytes of [`ABOUT`] that are read.
 const ABOUT_BYTES_MAX: u64 = 64 << 10;
+
+/// Looks for processes that were forked while others ended.
+const ROUNDS: usize = 8;
 
 /// Most processes of one program that are read.
 const PROCESSES_MAX: usize = 4096;
@@ -75,6 +80,38 @@ impl Announcement {
             process: std::process::id(),
         })
     }
+}
+
+impl Announcement {
+    /// Ends the processes of the program that still run: those that it forked, and left behind.
+    pub fn end_processes(&self) {
+        let Some(folder) = self
+            .folder
+            .as_ref()
+            .and_then(|folder| folder.path().to_str())
+        else {
+            return;
+        };
+        for _ in 0..ROUNDS {
+            let found = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+            let left: Vec<OwnedFd> = found
+                .filter_map(|entry| counting_in(folder, entry.file_name().to_str()?))
+                .collect();
+            if left.is_empty() {
+                break;
+            }
+            children::end(left);
+        }
+    }
+}
+
+/// A process that counts in a file of `folder`.
+fn counting_in(folder: &str, process: &str) -> Option<OwnedFd> {
+    let number = Pid::from_raw(process.parse().ok()?)?;
+    // Before the look: another process may get the number after it.
+    let handle = pidfd_open(number, PidfdFlags::empty()).ok()?;
+    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
+    maps.contains(folder).then_some(handle)
 }
 
 impl Drop for Announcement {

@@ -211,6 +211,7 @@ impl Setup {
         config.shards = self.shards;
         config.verify = self.verify;
         config.record.clone_from(&self.record);
+        config.ends_with.clone_from(&self.counters);
         if self.record.is_some() {
             config.handlers = NonZeroUsize::MIN;
             config.shards = NonZeroUsize::MIN;

@@ -193,6 +193,11 @@ impl State {
         self.recorder = None;
     }
 
+    /// Whether none of a block was touched.
+    pub fn is_untouched(&self, own_block: u64) -> bool {
+        self.ledger.is_untouched(own_block as u32)
+    }
+
     /// Discards all `units` of the block of `page`, if none of it was touched.
     pub fn discard_untouched(&mut self, page: u32, units: u32, is_gone: bool) -> bool {
         let (block, _) = self.place(page);

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use pagemill_linux::clock;
-use pagemill_linux::process::end_now;
+use pagemill_linux::process::{end_now, no_memory};
 use pagemill_linux::userfault::{FaultWaiter, Frames, PagedFault, Taken, Userfault};
 use pagemill_policy::paging::{Fault, Plan, TraceEvent};
 use pagemill_policy::residency::PageMask;
@@ -112,10 +112,30 @@ impl Serve for Worker {
 
 impl Worker {
     pub fn new(core: &Arc<Core>, userfault: &Arc<Userfault>) -> pagemill_linux::Result<Self> {
+        Self::with(core, userfault, Frames::new(userfault, ROOM_BYTES)?)
+    }
+
+    /// Handler `number`. Its frames are where those of the parent's are, in a child of `fork`.
+    pub fn handler(
+        core: &Arc<Core>,
+        userfault: &Arc<Userfault>,
+        number: usize,
+    ) -> pagemill_linux::Result<Self> {
+        let place = core.frames.place(number);
+        let frames = Frames::new_at(userfault, ROOM_BYTES, place)?;
+        core.frames.enter(number, frames.range());
+        Self::with(core, userfault, frames)
+    }
+
+    fn with(
+        core: &Arc<Core>,
+        userfault: &Arc<Userfault>,
+        frames: Frames,
+    ) -> pagemill_linux::Result<Self> {
         Ok(Self {
             core: Arc::clone(core),
             userfault: Arc::clone(userfault),
-            frames: Frames::new(userfault, ROOM_BYTES)?,
+            frames,
             taken: Taken::default(),
             plan: Plan::default(),
             room: Room::default(),
@@ -159,7 +179,11 @@ impl Worker {
         let _inside = core.gate.enter();
         let unit = fault.address..fault.address + UNIT_BYTES as u64;
         let Some(region) = core.regions.find(fault.address) else {
-            // Given back meanwhile: the touch is the kernel's to answer.
+            if core.frames.has(fault.address) {
+                // To the program there is no memory, and nothing that would answer.
+                no_memory(fault.thread, fault.address);
+            }
+            // Else given back meanwhile: the touch is the kernel's to answer.
             return self.userfault.wake(unit);
         };
         let site = core.site(&region, fault.address);

@@ -6,9 +6,9 @@ use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 
 use pagemill_linux::{Mapping, OsError};
-use pagemill_mapping::call::has;
-use pagemill_mapping::plain;
+use pagemill_mapping::call::{PAGE_BYTES, has};
 use pagemill_mapping::{BlockId, Call, Kind, LentMemory, Source};
+use pagemill_mapping::{modules, plain};
 use pagemill_zero_client::{Client, ClientError, Exhausted, Lease, Request, socket_path};
 
 use crate::origin::Origin;
@@ -17,6 +17,17 @@ use crate::warning;
 
 /// What this process has from the pool.
 pub static POOL: LentMemory<Pool> = LentMemory::new(Pool::default);
+
+/// Whether memory may come from the pool still: not once the program has loaded code that makes system calls on memory by itself.
+pub fn is_seen(bytes: usize) -> bool {
+    let Some(caller) = modules::find_new() else {
+        return true;
+    };
+    warning::fell_back(bytes, &format!("{caller}, which is not seen"), "");
+    // Where it cannot become plain, what was lent stays as it is; there is no more.
+    let _ = POOL.refuse();
+    false
+}
 
 /// The pool, and what it lent.
 pub struct Pool {
@@ -108,8 +119,8 @@ impl Source for Pool {
 
     /// Anonymous mappings that are readable and writable, and of whole huge pages: private ones anywhere, shared ones where the pool chooses.
     fn serves(call: &Call) -> bool {
-        let [start, bytes, access, flags, ..] = call.arguments;
-        const OTHERS: c_int = libc::MAP_FIXED_NOREPLACE | libc::MAP_GROWSDOWN;
+        let [start, bytes, access, flags, _, offset] = call.arguments;
+        const OTHERS: c_int = libc::MAP_FIXED_NOREPLACE | libc::MAP_GROWSDOWN | libc::MAP_32BIT;
         let is_shared = has(flags, libc::MAP_SHARED);
         let is_placed = has(flags, libc::MAP_FIXED);
         let is_where_asked = match is_placed {
@@ -123,6 +134,7 @@ impl Source for Pool {
         has(flags, libc::MAP_ANONYMOUS)
             && is_shared != has(flags, libc::MAP_PRIVATE)
             && flags as c_int & OTHERS == 0
+            && offset.is_multiple_of(PAGE_BYTES)
             && is_where_asked
             && is_usual
             && bytes > 0
@@ -132,6 +144,7 @@ impl Source for Pool {
                 (true, true) => is_2_mib && Origin::chosen() == Origin::Pool,
                 (false, _) => !is_shared && takes_plain_mappings(),
             }
+            && is_seen(bytes)
     }
 
     fn reset_in_child(&mut self) {

@@ -4,14 +4,14 @@ use pagemill_mapping::next;
 use std::ffi::c_void;
 use std::ptr;
 
-use crate::pool::POOL;
+use crate::pool::{POOL, is_seen};
 use crate::settings::least_bytes;
 
 pagemill_mapping::replace_memory_calls!(all POOL);
 
 /// Memory of the pool for so many bytes, if that is what they get.
 fn from_pool(bytes: usize) -> Option<*mut c_void> {
-    if bytes < least_bytes() {
+    if bytes < least_bytes() || !is_seen(bytes) {
         return None;
     }
     POOL.lend_heap(bytes).map(ptr::with_exposed_provenance_mut)

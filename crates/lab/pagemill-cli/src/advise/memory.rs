@@ -157,7 +157,7 @@ fn ran(
     library: &Path,
 ) -> Result<(ExitStatus, Row), Failure> {
     let command = &arguments.command;
-    let ran = run::ran(setup, library.to_owned(), command, true, false)?;
+    let ran = run::ran(setup, library.to_owned(), command, true, None)?;
     let status = ran
         .status
         .map_err(|error| cannot_run(&command[0], &error))?;

@@ -41,7 +41,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             LIBRARY,
             "pagemill-color-preload",
         )?;
-        let mut command = with_library(command, library);
+        let mut command = with_library(command, library)?;
         command.env(TASK_VARIABLE, text("socket"));
         command
     } else {

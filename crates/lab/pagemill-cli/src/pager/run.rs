@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::process::Usage;
+use pagemill_linux::relay::Relay;
 use pagemill_linux::userfault::{Feature, Support};
 use pagemill_pager::{Announcement, Place, SETUP_VARIABLE, Setup};
 use pagemill_report::{OutputDir, ResultSet};
@@ -43,10 +44,16 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
         OutputDir::check(out).map_err(Failure::BadOutput)?;
     }
     let library = library(arguments.library.as_deref())?;
-    // The program hears of an interrupt itself; the counters are still to be shown.
-    let _ = ctrlc::set_handler(|| {});
     let is_to_stderr = arguments.format.is_some();
-    let ran = ran(&mut setup, library, &arguments.program, is_to_stderr, true)?;
+    let relay = Relay::new();
+    let ran = ran(
+        &mut setup,
+        library,
+        &arguments.program,
+        is_to_stderr,
+        Some(&relay),
+    )?;
+    drop(relay);
     let status = ran.status.map_err(|error| {
         let program = arguments.program[0].display();
         Failure::Run(format!("cannot run {program}: {error}"))
@@ -66,14 +73,14 @@ pub fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
     find_library(given, LIBRARY, "pagemill-pager-preload")
 }
 
-/// Runs a program as `setup` says, with its standard output `is_to_stderr` or as this process's. Where it `warns`, the user hears of a pager
-/// that costs more than it gains.
+/// Runs a program as `setup` says, with its standard output `is_to_stderr` or as this process's. Where it is run for its user, with a
+/// `relay` of signals, the user hears of a pager that costs more than it gains.
 pub fn ran<P: AsRef<OsStr>>(
     setup: &mut Setup,
     library: PathBuf,
     program: &[P],
     is_to_stderr: bool,
-    warns: bool,
+    relay: Option<&Relay>,
 ) -> Result<Ran, Failure> {
     let Some((program, rest)) = program.split_first() else {
         return Err(Failure::Usage("no program to run".to_owned()));
@@ -83,9 +90,9 @@ pub fn ran<P: AsRef<OsStr>>(
         .file_name()
         .unwrap_or(program)
         .to_string_lossy();
-    let _announced =
+    let announced =
         Announcement::new(&name, setup).map_err(|error| Failure::Run(error.to_string()))?;
-    let mut command = with_library(Command::new(program), library);
+    let mut command = with_library(Command::new(program), library)?;
     command.args(rest).env(SETUP_VARIABLE, setup.to_json());
     if is_to_stderr {
         command.stdout(Stdio::from(io::stderr()));
@@ -93,18 +100,22 @@ pub fn ran<P: AsRef<OsStr>>(
     let setup = &*setup;
     let (measured, is_warned) = std::thread::scope(|scope| {
         let (end, ended) = mpsc::channel();
-        let watch = warns.then(|| scope.spawn(|| warn(setup, &name, ended)));
-        let measured = children::measure(&mut command, AtKill::Terminate);
+        let watch = relay.map(|_| scope.spawn(|| warn(setup, &name, ended)));
+        let measured = children::measure(&mut command, AtKill::Kill);
         drop(end);
         let watched = watch.and_then(|watch| watch.join().ok());
         (measured, watched.unwrap_or(false))
     });
+    let is_ended = matches!(&measured, Ok((status, _)) if status.signal().is_some());
+    if is_ended && relay.is_some_and(Relay::is_asked_to_end) {
+        announced.end_processes();
+    }
     let (status, usage) = match measured {
         Ok((status, usage)) => (Ok(status), usage),
         Err(error) => (Err(error), Usage::default()),
     };
     let set = counts::results(setup, &name, &usage);
-    if let Some(warning) = counts::warning(&set).filter(|_| warns && !is_warned) {
+    if let Some(warning) = counts::warning(&set).filter(|_| relay.is_some() && !is_warned) {
         eprintln!("{warning}");
     }
     Ok(Ran { status, set })
@@ -146,7 +157,8 @@ fn setup(arguments: &RunArguments) -> Result<Setup, Failure> {
     setup.verify = !arguments.no_verify;
     setup.least_bytes = arguments.least;
     setup.tenant.clone_from(&arguments.tenant.tenant);
-    setup.token_file.clone_from(&arguments.tenant.token_file);
+    let token = arguments.tenant.token_file.as_deref();
+    setup.token_file = token.map(std::path::absolute).transpose().map_err(usage)?;
     Ok(setup)
 }
 
@@ -161,16 +173,24 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(failed)
 }
 
-/// As the setup has it: with a number of bytes in place of a size.
+/// As the setup has it: with a number of bytes in place of a size, and a folder that stays the same where the program changes its own.
 fn place(text: &str) -> Result<String, Failure> {
-    let Some((size, then)) = text
+    let failed = |why: &dyn std::fmt::Display| Failure::Usage(format!("--to {text}: {why}"));
+    if let Some((size, then)) = text
         .strip_prefix("compressed:")
         .and_then(|rest| rest.split_once(','))
-    else {
-        return Ok(text.to_owned());
-    };
-    let bytes = values::size(size).map_err(|why| Failure::Usage(format!("--to {text}: {why}")))?;
-    Ok(format!("compressed:{bytes},{then}"))
+    {
+        let bytes = values::size(size).map_err(|why| failed(&why))?;
+        return Ok(format!("compressed:{bytes},{}", place(then)?));
+    }
+    let absolute = |path: &Path| std::path::absolute(path).map_err(|error| failed(&error));
+    if let Some(path) = text.strip_prefix("unix:") {
+        return Ok(format!("unix:{}", absolute(Path::new(path))?.display()));
+    }
+    match Place::parse(text).map_err(usage)? {
+        Place::Folder(folder) => Ok(absolute(&folder)?.display().to_string()),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 pub fn check_kernel() -> Result<(), Failure> {

@@ -18,7 +18,7 @@ pub fn run(arguments: &PreloadArguments) -> Result<(), Failure> {
         .socket
         .clone()
         .unwrap_or_else(pagemill_zero_client::socket_path);
-    let error = with_library(Command::new(program), library)
+    let error = with_library(Command::new(program), library)?
         .args(rest)
         .env(pagemill_zero_client::SOCKET_VARIABLE, socket)
         .env("PAGEMILL_ZERO_SOURCE", arguments.source.name())

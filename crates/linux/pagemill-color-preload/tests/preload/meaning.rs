@@ -27,13 +27,14 @@ fn random_calls_on_heap_memory_leave_the_same_bytes() {
 }
 
 /// What differs on a file that stands in for the module: most of it on the module's memory, too, which is no anonymous memory either.
-const BY_NATURE: [(&str, &str); 9] = [
+const BY_NATURE: [(&str, &str); 10] = [
     (
         "madvise 8",
         "refused (`EINVAL`) by the file that stands in for the module",
     ),
     ("madvise 9", "refused with another error number"),
     ("madvise 18", "refused (`EINVAL`)"),
+    ("IORING_OP_MADVISE WIPEONFORK", "refused (`EINVAL`)"),
     ("madvise 25", "refused (`EINVAL`)"),
     ("process_madvise", "as each `madvise`"),
     ("madvise COLLAPSE after mprotect", "refused (`EINVAL`)"),

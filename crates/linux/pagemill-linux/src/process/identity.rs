@@ -43,10 +43,14 @@ impl Identity {
         self.process
     }
 
+    /// Whether its number means the same process here.
+    pub fn is_of_own_namespace(&self) -> bool {
+        own_namespace().is_ok_and(|own| own == self.namespace)
+    }
+
     /// Whether it still runs. In doubt it does: what belongs to it is then left alone.
     pub fn is_alive(&self) -> bool {
-        let is_ours = own_namespace().is_ok_and(|own| own == self.namespace);
-        if !is_ours {
+        if !self.is_of_own_namespace() {
             return true;
         }
         let Some(number) = i32::try_from(self.process).ok().and_then(Pid::from_raw) else {

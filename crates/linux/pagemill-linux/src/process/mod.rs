@@ -1,9 +1,11 @@
 //! Other processes, and this one's user.
 
 mod identity;
+mod no_memory;
 mod usage;
 
 pub use identity::{Identity, is_stopped};
+pub use no_memory::no_memory;
 pub use usage::Usage;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,6 +31,12 @@ impl ProcessWatch {
         Ok(Self(
             pidfd_open(number, PidfdFlags::empty()).map_err(failed)?,
         ))
+    }
+
+    /// Watches this process; none where it has ended, or its number means nothing here.
+    pub fn of(process: &Identity) -> Option<Self> {
+        let watch = Self::new(process.process()).ok();
+        watch.filter(|_| process.is_of_own_namespace() && process.is_alive())
     }
 
     /// What becomes readable.

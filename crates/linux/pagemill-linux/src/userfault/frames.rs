@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use rustix::mm::{Advice, madvise, munmap};
 
-use super::paged::{UNIT, pointer, reserve};
+use super::paged::{UNIT, pointer, reserve, reserve_at};
 use super::{Paged, Userfault};
 use crate::{OsError, Result};
 
@@ -43,9 +43,20 @@ impl Frames {
     /// # Errors
     /// The kernel refuses.
     pub fn new(userfault: &Arc<Userfault>, capacity: u64) -> Result<Self> {
+        Self::new_at(userfault, capacity, None)
+    }
+
+    /// The same, at address `place` if that is free. A child of `fork` has holes where its parent has frames, and others where the program
+    /// wants none of its memory inherited: those are to stay holes.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn new_at(userfault: &Arc<Userfault>, capacity: u64, place: Option<u64>) -> Result<Self> {
         let capacity = capacity.next_multiple_of(UNIT);
         let failed = |error| OsError::new(format!("map {capacity} bytes of frames"), error);
-        let start = reserve(capacity).map_err(|error| failed(error.into()))?;
+        let taken = place.and_then(|place| reserve_at(place, capacity));
+        let start = taken.map_or_else(|| reserve(capacity), Ok);
+        let start = start.map_err(|error| failed(error.into()))?;
         let frames = Self {
             start,
             capacity,
@@ -58,6 +69,11 @@ impl Frames {
         // SAFETY: the range is this value's. A child has no use for it.
         let _ = unsafe { madvise(pointer(start), capacity as usize, Advice::LinuxDontFork) };
         Ok(frames)
+    }
+
+    /// Its addresses.
+    pub fn range(&self) -> Range<u64> {
+        self.start..self.start + self.capacity
     }
 
     /// Bytes of frames on the stack.

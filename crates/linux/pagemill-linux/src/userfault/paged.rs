@@ -413,6 +413,17 @@ pub(super) fn pointer(address: u64) -> *mut c_void {
     ptr::with_exposed_provenance_mut(address as usize)
 }
 
+/// Fresh memory of usual pages at `place`, if nothing is there.
+pub(super) fn reserve_at(place: u64, bytes: u64) -> Option<u64> {
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: what is mapped there stays.
+    let mapped = unsafe { mmap_anonymous(pointer(place), bytes as usize, access, flags) }.ok()?;
+    // SAFETY: it was just made, and keeps its bytes. A kernel without huge pages refuses.
+    let _ = unsafe { madvise(mapped, bytes as usize, Advice::LinuxNoHugepage) };
+    Some(place)
+}
+
 /// Fresh memory of usual pages, from a multiple of 2 MiB on.
 pub(super) fn reserve(bytes: u64) -> rustix::io::Result<u64> {
     const ALIGNMENT: u64 = 2 << 20;

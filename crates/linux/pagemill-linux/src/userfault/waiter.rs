@@ -50,25 +50,41 @@ impl FaultWaiter {
 
 /// Holds `userfault` until `stop` has something to read. Where a program closes its last descriptor, the kernel answers faults with
 /// zeros; the calling thread has one in a table of its own, which no other thread can close. `ready` runs once that table has nothing
-/// of the program's. Where the kernel gives the thread no table, it returns.
-pub fn hold_open(userfault: &Userfault, stop: BorrowedFd<'_>, ready: impl FnOnce()) {
+/// of the program's. It returns earlier once `end`, if there is one, has something to read, and then says so.
+pub fn hold_open(
+    userfault: &Userfault,
+    stop: BorrowedFd<'_>,
+    end: Option<BorrowedFd<'_>>,
+    ready: impl FnOnce(),
+) -> bool {
     // SAFETY: this thread gets a copy of the table; those of other threads stay as they are.
     let has_own = unsafe { libc::unshare(libc::CLONE_FILES) } == 0;
     if has_own {
-        close_others([userfault.as_fd(), stop].map(|kept| kept.as_raw_fd() as u32));
+        let kept = [Some(userfault.as_fd()), Some(stop), end];
+        close_others(
+            kept.into_iter()
+                .flatten()
+                .map(|kept| kept.as_raw_fd() as u32),
+        );
     }
     ready();
-    let mut polled = [PollFd::new(&stop, PollFlags::IN)];
-    while has_own && poll(&mut polled, None) == Err(Errno::INTR) {}
+    let mut polled: Vec<_> = std::iter::once(stop)
+        .chain(end)
+        .map(|polled| PollFd::from_borrowed_fd(polled, PollFlags::IN))
+        .collect();
+    while poll(&mut polled, None) == Err(Errno::INTR) {}
+    let is_readable = |polled: &PollFd<'_>| polled.revents().contains(PollFlags::IN);
+    !is_readable(&polled[0]) && polled.get(1).is_some_and(is_readable)
 }
 
-/// Closes all but two descriptors of this thread's own table.
-fn close_others(mut kept: [u32; 2]) {
+/// Closes all but these descriptors of this thread's own table.
+fn close_others(kept: impl Iterator<Item = u32>) {
+    let mut kept: Vec<u32> = kept.collect();
     kept.sort_unstable();
     let mut first = 0;
-    for end in [kept[0], kept[1], u32::MAX] {
+    for end in kept.into_iter().chain([u32::MAX]) {
         if first < end {
-            // SAFETY: the table is this thread's own; it uses the two that are kept. By number: the C library has it from 2.34 on.
+            // SAFETY: the table is this thread's own; it uses those that are kept. By number: the C library has it from 2.34 on.
             unsafe { libc::syscall(libc::SYS_close_range, first, end - 1, 0) };
         }
         first = end.saturating_add(1);

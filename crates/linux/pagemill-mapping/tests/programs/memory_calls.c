@@ -9,8 +9,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <linux/userfaultfd.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -18,10 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -516,12 +520,146 @@ static void in_and_out(long number) {
     printf("wrong %d\n", count);
 }
 
+/* ---- ways that pass few functions, and places of their own kind ---- */
+
+/* All of a mapping that has room around it: what lies beside does not matter. */
+static void advice_of_all(long number) {
+    (void)number;
+    for (int advice = 0; advice <= 30; advice++) {
+        char *room = mmap(NULL, 3 * SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        char *all = (char *)(((uintptr_t)room + SIZE) / HUGE * HUGE);
+        int kept = 0, zero = 0, result;
+
+        mmap(all, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        for (size_t page = 0; page < PAGES; page++) all[page * PAGE] = (char)byte(page);
+        errno = 0;
+        result = madvise(all, SIZE, advice);
+        printf("%d: %s, ", advice, told(result));
+        for (size_t page = 0; page < PAGES; page++) {
+            kept += at(all + page * PAGE) == byte(page);
+            zero += at(all + page * PAGE) == 0;
+        }
+        printf("kept %d, zero %d, put %d\n", kept, zero, put(all + PART, 7));
+        munmap(room, 3 * SIZE);
+    }
+}
+
+static void ring(long advice) {
+    struct io_uring_params about = {0};
+    int file = (int)syscall(SYS_io_uring_setup, 4, &about), status = 0;
+
+    if (file < 0) {
+        puts("no ring");
+        return;
+    }
+    char *queue = mmap(0, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, IORING_OFF_SQ_RING);
+    struct io_uring_sqe *entry = mmap(0, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, IORING_OFF_SQES);
+
+    *entry = (struct io_uring_sqe){.opcode = IORING_OP_MADVISE, .addr = (uintptr_t)p, .len = SIZE};
+    entry->fadvise_advice = (unsigned)advice;
+    ((unsigned *)(queue + about.sq_off.array))[0] = 0;
+    __atomic_store_n((unsigned *)(queue + about.sq_off.tail), 1, __ATOMIC_RELEASE);
+    syscall(SYS_io_uring_enter, file, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+    printf("%d, ", ((struct io_uring_cqe *)(queue + about.cq_off.cqes))[0].res);
+    pid_t child = fork();
+    if (child == 0) _exit(at(p + PART) < 0 ? 100 : at(p + PART));
+    waitpid(child, &status, 0);
+    printf("here %d, in a child %d\n", at(p + PART), WEXITSTATUS(status));
+}
+
+static void segment(long number) {
+    (void)number;
+    int id = shmget(IPC_PRIVATE, SIZE / 2, 0600 | IPC_CREAT);
+    char *shared = shmat(id, p, SHM_REMAP);
+
+    shmctl(id, IPC_RMID, NULL);
+    printf("there %d, %d beside, ", shared == p, at(p + SIZE / 2));
+    memset(shared, 7, SIZE / 2);
+    pid_t child = fork();
+    if (child == 0) {
+        shared[100] = 55;
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    printf("a child's write %d, ", at(shared + 100));
+    madvise(shared, SIZE / 2, MADV_DONTNEED);
+    printf("given up %d\n", at(shared + 5));
+}
+
+static void places(long number) {
+    (void)number;
+    const int usual = MAP_PRIVATE | MAP_ANONYMOUS, access = PROT_READ | PROT_WRITE;
+    char *low = mmap(NULL, SIZE, access, usual | MAP_32BIT, -1, 0);
+    char *grows = mmap(NULL, SIZE, access, usual | MAP_GROWSDOWN, -1, 0);
+
+    printf("low %d, ", (uintptr_t)low + SIZE <= 1ul << 31);
+    printf("below %d, %d, ", put(grows - 17, 5), at(grows - 17));
+    printf("odd offset: %s\n", told(mmap(NULL, SIZE, access, usual, -1, 5) == MAP_FAILED ? -1 : 0));
+}
+
+static void copy_into_untouched(long number) {
+    (void)number;
+    char *to = fresh(SIZE);
+    int file = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+    struct uffdio_api api = {.api = UFFD_API};
+    struct uffdio_register all = {.range = {(uintptr_t)to, SIZE}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+    struct uffdio_copy copy = {.dst = (uintptr_t)to, .src = (uintptr_t)p, .len = SIZE};
+
+    ioctl(file, UFFDIO_API, &api);
+    printf("%s, ", told(ioctl(file, UFFDIO_REGISTER, &all)));
+    printf("%s, ", told(ioctl(file, UFFDIO_COPY, &copy)));
+    printf("copied %lld, ", (long long)copy.copy);
+    close(file);
+    printf("wrong %d\n", wrong(to, 0, SIZE));
+}
+
+static void *own_and_end(void *mutex) {
+    pthread_mutex_lock(mutex);
+    /* Time for its page to leave. */
+    for (int round = 0; round < 2; round++) fill(fresh(4 * SIZE));
+    return NULL;
+}
+
+static void robust(long number) {
+    pthread_mutex_t *mutex = (void *)(p + 100 * PAGE);
+    pthread_mutexattr_t robust;
+    pthread_attr_t placed;
+    pthread_t owner;
+
+    pthread_mutexattr_init(&robust);
+    pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(mutex, &robust);
+    pthread_attr_init(&placed);
+    if (number) pthread_attr_setstack(&placed, p + SIZE / 2, SIZE / 4);
+    pthread_create(&owner, &placed, own_and_end, mutex);
+    pthread_join(owner, NULL);
+    printf("%s\n", strerror(pthread_mutex_lock(mutex)));
+}
+
+static void stream(long number) {
+    (void)number;
+    FILE *file = fopen("/proc/self/mem", "r+");
+    unsigned char got[32];
+    int count = 0;
+
+    for (size_t from = 0; from < SIZE; from += PART) {
+        fseeko(file, (off_t)(uintptr_t)(p + from), SEEK_SET);
+        count += fread(got, 1, sizeof(got), file) != sizeof(got) || got[0] != byte(from / PAGE);
+    }
+    printf("wrong %d\n", count);
+}
+
 static const struct {
     const char *name;
     void (*show)(long);
     long number;
 } calls[] = {
+    {"whole mapping: madvise 0 to 30", advice_of_all, 0},
     {"process_madvise", advice_of_process, 0},
+    {"IORING_OP_MADVISE DONTNEED", ring, MADV_DONTNEED},
+    {"IORING_OP_MADVISE WIPEONFORK", ring, 18},
+    {"IORING_OP_MADVISE DONTFORK", ring, MADV_DONTFORK},
+    {"shmat SHM_REMAP", segment, 0},
     {"madvise COLLAPSE after mprotect", collapse_after_protect, 0},
     {"vmsplice", vmsplice_copies, 0},
     {"vmsplice GIFT", vmsplice_gift, 0},
@@ -532,6 +670,10 @@ static const struct {
     {"sendmmsg MSG_ZEROCOPY", zero_copy, 3},
     {"syscall(SYS_sendto) MSG_ZEROCOPY", zero_copy, 4},
     {"ioctl UFFDIO_REGISTER", own_faults, 0},
+    {"ioctl UFFDIO_COPY into untouched memory", copy_into_untouched, 0},
+    {"robust mutex whose owner ends", robust, 0},
+    {"robust mutex, owner on a stack of pthread_attr_setstack", robust, 1},
+    {"mmap MAP_32BIT, MAP_GROWSDOWN, at an odd offset", places, 0},
     {"mlock, mlock2, munlock, munlockall", lock, 0},
     {"mlock beyond RLIMIT_MEMLOCK", lock_beyond_limit, 0},
     {"mlockall CURRENT", lock_all, MCL_CURRENT},
@@ -557,6 +699,7 @@ static const struct {
     {"malloc and mmap beyond RLIMIT_AS", beyond_limit, RLIMIT_AS},
     {"malloc and mmap beyond RLIMIT_DATA", beyond_limit, RLIMIT_DATA},
     {"/proc/self/mem", proc_mem, 0},
+    {"/proc/self/mem by a stream", stream, 0},
     {"ptrace PEEKDATA, POKEDATA", trace, 0},
     {"read, write, process_vm_readv, clock_gettime", in_and_out, 0},
 };

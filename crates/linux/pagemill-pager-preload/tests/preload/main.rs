@@ -3,6 +3,7 @@
 mod meaning;
 mod programs;
 mod real;
+mod ways;
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

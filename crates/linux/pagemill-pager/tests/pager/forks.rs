@@ -96,3 +96,63 @@ fn a_child_without_handlers_ends_rather_than_reading_zeros() {
         }
     }
 }
+
+/// An address whose faults a pager answers, outside of `memory`: handlers keep frames there.
+fn frames_outside(memory: &std::ops::Range<u64>) -> Option<u64> {
+    let maps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+    let mut start = None;
+    for line in maps.lines() {
+        let first = line.split_whitespace().next()?;
+        if let Some((low, _)) = first.split_once('-') {
+            start = u64::from_str_radix(low, 16).ok();
+        }
+        let is_answered = line.starts_with("VmFlags:") && line.contains(" um");
+        if is_answered && let Some(start) = start.filter(|start| !memory.contains(start)) {
+            return Some(start);
+        }
+    }
+    None
+}
+
+fn touch_frames_in_child(before: impl FnOnce()) -> Option<i32> {
+    let store = stores(std::env::temp_dir().as_path()).remove(0);
+    let pager = pager(&config(MIB, 1), store)?;
+    let allocation = pager.allocate(BYTES).expect("memory");
+    pager.before_fork();
+    // SAFETY: the child uses the pager and system calls, and ends.
+    match unsafe { libc::fork() } {
+        0 => {
+            let is_right = pager.in_child().is_ok();
+            let frames = frames_outside(&allocation.range()).filter(|_| is_right);
+            before();
+            if let Some(frames) = frames {
+                Memory::new(frames..frames + 4096).read(0);
+            }
+            // SAFETY: ends the child at once.
+            unsafe { libc::_exit(1) };
+        }
+        child => {
+            pager.in_parent();
+            let child = rustix::process::Pid::from_raw(child);
+            let (_, status) = waitpid(child, WaitOptions::empty())
+                .expect("a child")
+                .expect("it ended");
+            Some(status.terminating_signal().unwrap_or(0))
+        }
+    }
+}
+
+#[test]
+fn a_touch_of_what_handlers_keep_ends_the_program_as_a_touch_of_no_memory() {
+    let ended = touch_frames_in_child(|| {});
+    assert!(ended.is_none_or(|signal| signal == libc::SIGSEGV));
+    let ended = touch_frames_in_child(|| {
+        // SAFETY: blocks a signal of the child's only thread.
+        unsafe {
+            let mut set = std::mem::zeroed();
+            libc::sigaddset(&raw mut set, libc::SIGSEGV);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        }
+    });
+    assert!(ended.is_none_or(|signal| signal == libc::SIGSEGV));
+}

@@ -1,0 +1,119 @@
+//! Signals to `pagemill pager run`, what they leave behind: nothing, and programs that are refused.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use common::{has_userfault, pagemill};
+
+/// Catches a signal, says so, and ends with its number.
+const CATCHES: &str = r#"
+import os, signal, sys
+def caught(number, frame):
+    print("caught", number, flush=True)
+    os._exit(number)
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+    signal.signal(number, caught)
+print("ready", flush=True)
+while True:
+    signal.pause()
+"#;
+
+/// Eight processes that write to paged memory without an end.
+const FORKS: &str = r#"
+import os
+memory = bytearray(8 << 20)
+for _ in range(3):
+    os.fork()
+print("ready", flush=True)
+while True:
+    for at in range(0, len(memory), 4096):
+        memory[at] = (memory[at] + 1) & 255
+"#;
+
+fn start(program: &str) -> (Child, BufReader<ChildStdout>) {
+    let mut child = pagemill(Path::new("."))
+        .args([
+            "pager",
+            "run",
+            "--memory",
+            "2MiB",
+            "--to",
+            "compressed",
+            "--",
+        ])
+        .args(["python3", "-c", program])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command starts");
+    let output = BufReader::new(child.stdout.take().expect("standard output"));
+    (child, output)
+}
+
+fn send(child: &Child, signal: &str) {
+    let mut kill = Command::new("kill");
+    kill.args(["-s", signal, &child.id().to_string()]);
+    assert!(kill.status().expect("kill runs").success());
+}
+
+#[test]
+fn a_signal_reaches_the_program_and_its_end_is_ours() {
+    if !has_userfault() {
+        return;
+    }
+    for (signal, number) in [("TERM", 15), ("INT", 2), ("HUP", 1), ("USR1", 10)] {
+        let (mut child, mut output) = start(CATCHES);
+        let mut line = String::new();
+        output.read_line(&mut line).expect("a line");
+        send(&child, signal);
+        output.read_line(&mut line).expect("a line");
+        assert_eq!(line, format!("ready\ncaught {number}\n"));
+        let status = child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(number));
+    }
+}
+
+/// The pipe ends once the last process has ended that has it: so this test ends only if none is left.
+#[test]
+fn no_process_is_left_by_ends_at_any_moment() {
+    if !has_userfault() {
+        return;
+    }
+    for round in 0..16 {
+        let signal = ["TERM", "KILL", "HUP"][round % 3];
+        let (mut child, mut output) = start(FORKS);
+        std::thread::sleep(Duration::from_millis(37 * round as u64));
+        send(&child, signal);
+        child.wait().expect("it ends");
+        let mut text = String::new();
+        output.read_to_string(&mut text).expect("what they wrote");
+    }
+}
+
+#[test]
+fn a_program_whose_runtime_comes_first_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("program"), b"\x7fELF\0__tsan_init\0").expect("written");
+    let output = pagemill(folder.path())
+        .args([
+            "pager",
+            "run",
+            "--memory",
+            "2MiB",
+            "--to",
+            "compressed",
+            "./program",
+        ])
+        .output()
+        .expect("the command starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(
+        !has_userfault() || said.contains("ThreadSanitizer"),
+        "{said}"
+    );
+}
