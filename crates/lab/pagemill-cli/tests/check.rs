@@ -14,7 +14,7 @@ use serde_json::Value;
 use toolkit::Toolkit;
 
 /// Names in the source, and the kind of mistake.
-const DEFECTS: [(&str, &str); 18] = [
+const DEFECTS: [(&str, &str); 19] = [
     ("out-of-bounds", "out-of-bounds"),
     ("misaligned", "misaligned"),
     ("freed-memory", "freed-memory"),
@@ -30,6 +30,7 @@ const DEFECTS: [(&str, &str); 18] = [
     ("global-race", "global-race"),
     ("global-race-of-writes", "global-race"),
     ("global-race-of-grid", "global-race"),
+    ("global-race-behind-atomic", "global-race"),
     ("divergence", "divergence"),
     ("divergence-of-shuffle", "divergence"),
     ("divergence-of-lanes", "divergence"),

@@ -167,6 +167,14 @@ __global__ void count_up(int* data, int, bool mended)
         data[0] = data[0] + 1;  // HERE global-race-of-writes
 }
 
+// The store of block 0 may come after the atomics of others, whatever block 0 adds itself.
+__global__ void zero_and_count(int* data, int, bool mended)
+{
+    if (blockIdx.x == 0 && threadIdx.x == 0 && !mended)
+        data[0] = 0;
+    atomicAdd(data, 1);  // HERE global-race-behind-atomic
+}
+
 __global__ void sum_over_grid(int* data, int count, bool mended)
 {
     cg::grid_group grid = cg::this_grid();
@@ -221,6 +229,23 @@ __global__ void bytes(unsigned char* data, int count, bool)
     tile[threadIdx.x] = threadIdx.x;
     __syncthreads();
     data[blockIdx.x + gridDim.x * threadIdx.x] = tile[THREADS - 1 - threadIdx.x];
+}
+
+struct Padded {
+    char kind;
+    int value;
+};
+
+__global__ void fill_padded(Padded* data)
+{
+    data[threadIdx.x].kind = 1;
+    data[threadIdx.x].value = threadIdx.x;
+}
+
+// What lies between the fields is copied along, and never written.
+__global__ void copy_padded(const Padded* from, Padded* to)
+{
+    to[threadIdx.x] = from[threadIdx.x];
 }
 
 // Lanes read a place, one of them alone reads it again after the others, and writes.
@@ -326,6 +351,9 @@ int main(int argc, char** argv)
     else if (is("global-race-of-writes")) {
         cudaMemset(data, 0, bytes_of_data);
         kernel = count_up, blocks = 4;
+    } else if (is("global-race-behind-atomic")) {
+        cudaMemset(data, 0, bytes_of_data);
+        kernel = zero_and_count, blocks = 4;
     } else if (is("global-race-of-grid"))
         blocks = 4;
     else if (is("divergence"))
@@ -348,6 +376,10 @@ int main(int argc, char** argv)
         // The next launch begins when the last has ended.
         bytes<<<4, THREADS>>>(reinterpret_cast<unsigned char*>(data), count, true);
         write_all<<<1, THREADS>>>(data, THREADS, true);
+        Padded* padded;
+        cudaMalloc(&padded, 2 * THREADS * sizeof(Padded));
+        fill_padded<<<1, THREADS>>>(padded);
+        copy_padded<<<1, THREADS>>>(padded, padded + THREADS);
     } else {
         printf("no kernel %s\n", which);
         return 3;

@@ -4,7 +4,7 @@ use super::block::{in_warp, partner};
 use super::cells::{Cells, Conflict, SEVERAL, Stamp};
 use super::order::BlockRules;
 use super::rows::{Row, RowTouch, Rows};
-use super::shadow::Shadow;
+use super::shadow::{Shadow, Valid};
 use super::sites::Site;
 use super::{BlockCheck, Checker, Defect, Place};
 use crate::code::{AccessKind, MemoryInst};
@@ -51,6 +51,17 @@ impl Step<'_> {
 
     fn reads(&self) -> bool {
         self.inst.kind != AccessKind::Store
+    }
+
+    /// Whether one lane's access reads what has no value. A copied struct brings its padding along: a load is no mistake as
+    /// long as some of its bytes have a value.
+    #[inline(always)]
+    fn is_unset(&self, valid: &Valid, offset: usize) -> bool {
+        let bytes = self.inst.lane_bytes() as usize;
+        if !self.reads() || valid.all(offset, bytes) {
+            return false;
+        }
+        self.writes() || !valid.any(offset, bytes)
     }
 
     fn place(&self, block: &BlockCheck, lane: usize) -> Place {
@@ -310,7 +321,7 @@ impl Parts<'_> {
     /// One lane, or several that read the same.
     fn lane_in_shared(&mut self, step: &Step<'_>, lane: usize, offset: usize, actor: u32) {
         let bytes = step.inst.lane_bytes() as usize;
-        if step.reads() && !self.block.valid.all(offset, bytes) {
+        if step.is_unset(&self.block.valid, offset) {
             let place = step.place(self.block, lane);
             let at = (offset as u64, true);
             self.checker.note_unset(place, step.inst.kind, at, bytes);
@@ -439,7 +450,10 @@ impl Parts<'_> {
             if valid.all(offset(row.lane), row.bytes(bytes)) {
                 continue;
             }
-            for lane in row.lanes().filter(|&lane| !valid.all(offset(lane), bytes)) {
+            for lane in row
+                .lanes()
+                .filter(|&lane| step.is_unset(valid, offset(lane)))
+            {
                 let place = step.place(self.block, lane);
                 let target = (addresses[lane], false);
                 self.checker
@@ -468,8 +482,7 @@ impl Parts<'_> {
             if !self.memory.is_taken(addresses[lane]) {
                 self.checker.note_free(place, step.inst.kind, target, bytes);
             } else if let Some(valid) = &shadow.valid
-                && step.reads()
-                && !valid.all(offset, bytes)
+                && step.is_unset(valid, offset)
             {
                 self.checker
                     .note_unset(place, step.inst.kind, target, bytes);

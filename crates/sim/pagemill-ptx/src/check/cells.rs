@@ -221,7 +221,15 @@ impl Cells {
                         after_write: false,
                     });
                 }
-                (*writer, *reader) = (mine.0, 0);
+                // The actor's own atomic does not hide its plain store: another's atomic still races with that.
+                let is_kept = mine.is_strong()
+                    && written >= floor
+                    && written.actor() == mine.actor()
+                    && !written.is_strong();
+                if !is_kept {
+                    *writer = mine.0;
+                }
+                *reader = 0;
             } else if !mine.is_strong() {
                 let is_first = before < floor
                     || before.actor() == mine.actor()

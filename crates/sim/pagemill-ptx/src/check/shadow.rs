@@ -56,6 +56,13 @@ impl Valid {
     }
 }
 
+impl Valid {
+    /// Whether some byte of a range has a value; what lies outside has.
+    pub(super) fn any(&self, offset: usize, bytes: usize) -> bool {
+        (offset..offset + bytes).any(|at| self.all(at, 1))
+    }
+}
+
 /// What is known of one allocation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shadow {
@@ -116,6 +123,7 @@ mod tests {
             }
             prop_assume!(at + bytes <= 300);
             prop_assert_eq!(valid.all(at, bytes), list[at..at + bytes].iter().all(|&bit| bit));
+            prop_assert_eq!(valid.any(at, bytes), list[at..at + bytes].iter().any(|&bit| bit));
         }
     }
 }
