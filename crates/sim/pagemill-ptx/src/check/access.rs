@@ -1,18 +1,16 @@
 //! Accesses as they happen: what they read must have a value, and must not race.
 
-use super::block::{in_warp, partner};
+use super::block::in_warp;
 use super::cells::{Cells, Conflict, SEVERAL, Stamp};
 use super::order::BlockRules;
 use super::rows::{Row, RowTouch, Rows};
 use super::shadow::{Shadow, Valid};
-use super::sites::Site;
-use super::{BlockCheck, Checker, Defect, Place};
+use super::{BlockCheck, Checker, Place};
 use crate::code::{AccessKind, MemoryInst};
 use crate::exec::access::{Stores, Target, lane_addresses, resolve};
 use crate::exec::dispatch::{self, Wide};
 use crate::exec::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use crate::memory::DeviceMemory;
-use crate::window::{self, Window};
 
 /// Stores that race, if they change anything: where, and what was there.
 #[derive(Debug, Default)]
@@ -34,22 +32,22 @@ struct Verdict {
 }
 
 /// One memory instruction of one warp.
-struct Step<'a> {
+pub(super) struct Step<'a> {
     frame: &'a Frame<'a>,
     inst: &'a MemoryInst,
     instruction: u32,
     mask: u32,
     is_strong: bool,
-    is_release: bool,
+    pub(super) is_release: bool,
     line: u32,
 }
 
 impl Step<'_> {
-    fn writes(&self) -> bool {
+    pub(super) fn writes(&self) -> bool {
         self.inst.kind != AccessKind::Load
     }
 
-    fn reads(&self) -> bool {
+    pub(super) fn reads(&self) -> bool {
         self.inst.kind != AccessKind::Store
     }
 
@@ -192,13 +190,13 @@ impl Stores<'_> {
 }
 
 /// All that a look at an access needs.
-struct Parts<'a> {
+pub(super) struct Parts<'a> {
     memory: &'a mut DeviceMemory,
     shared: &'a [u8],
     /// Whether other blocks reach the shared memory: what they do there is not known.
     has_neighbors: bool,
-    checker: &'a mut Checker,
-    block: &'a mut BlockCheck,
+    pub(super) checker: &'a mut Checker,
+    pub(super) block: &'a mut BlockCheck,
     hint: &'a mut u32,
     verdicts: &'a mut Verdicts,
 }
@@ -528,57 +526,6 @@ impl Parts<'_> {
             conflict,
         });
     }
-
-    /// A strong access to global memory: what others released there is known, and what was fenced is released.
-    fn meet_in_global(&mut self, step: &Step<'_>, addresses: &Line<u64>, mask: u32) {
-        let releases = step.writes() && (self.block.has_fenced || step.is_release);
-        if !releases && self.checker.order.is_empty() {
-            return;
-        }
-        let actor = (self.block.index % u64::from(SEVERAL)) as u32;
-        for place in places(addresses, mask) {
-            if Window::of(place) != Window::Global {
-                continue;
-            }
-            if step.reads() {
-                let time = self.checker.time;
-                if self.checker.order.acquire(place, actor, time).is_some() {
-                    self.checker.tick();
-                }
-            }
-            if releases {
-                let time = self.checker.time;
-                self.checker.order.release(place, actor, time);
-                self.checker.tick();
-            }
-        }
-    }
-
-    /// The same in shared memory, among the warps of a block.
-    fn meet_in_shared(&mut self, step: &Step<'_>, addresses: &Line<u64>, mask: u32) {
-        let block = &mut *self.block;
-        let releases = step.writes() && (block.has_fenced || step.is_release);
-        if !releases && block.rules.order.is_empty() {
-            return;
-        }
-        for place in places(addresses, mask) {
-            let (warp, time) = (block.warp, block.time);
-            if step.reads() {
-                let found = block.rules.order.acquire(place, warp, time);
-                if let Some(own) = found {
-                    block.tick();
-                    if let Some(own) = own {
-                        block.synced(warp, own + 1);
-                    }
-                }
-            }
-            if releases {
-                let time = block.time;
-                block.rules.order.release(place, warp, time);
-                block.tick();
-            }
-        }
-    }
 }
 
 /// A bit for each lane that is at most `room` bytes from `base` on.
@@ -589,85 +536,4 @@ fn inside(addresses: &Line<u64>, base: u64, room: u64) -> u32 {
         bits |= u32::from(addresses[lane].wrapping_sub(base) <= room) << lane;
     }
     bits
-}
-
-/// Addresses of the lanes, each once in a row.
-fn places(addresses: &Line<u64>, mask: u32) -> Vec<u64> {
-    let mut places: Vec<u64> = lanes_of(mask).map(|lane| addresses[lane]).collect();
-    places.dedup();
-    places
-}
-
-fn verb(kind: AccessKind) -> &'static str {
-    match kind {
-        AccessKind::Load => "load",
-        AccessKind::Store => "store",
-        AccessKind::Atomic | AccessKind::Reduction => "atomic access",
-    }
-}
-
-/// An address, or an offset in shared memory.
-fn spot((address, is_shared): (u64, bool)) -> String {
-    match is_shared {
-        true => format!("offset {:#x} of shared memory", address % window::BYTES),
-        false => format!("{address:#x}"),
-    }
-}
-
-impl Checker {
-    fn site(&self, instruction: u32) -> Option<Site> {
-        self.current.as_ref()?.sites.site(instruction).copied()
-    }
-
-    fn note_unset(&mut self, place: Place, kind: AccessKind, at: (u64, bool), bytes: usize) {
-        self.note(Defect::Uninitialized, place, || {
-            format!(
-                "{} of {bytes} bytes at {}, which nothing has written",
-                verb(kind),
-                spot(at)
-            )
-        });
-    }
-
-    fn note_free(&mut self, place: Place, kind: AccessKind, at: (u64, bool), bytes: usize) {
-        self.note(Defect::FreedMemory, place, || {
-            format!(
-                "{} of {bytes} bytes at {} on the heap of malloc in kernels, which was freed or never handed out",
-                verb(kind),
-                spot(at)
-            )
-        });
-    }
-
-    fn note_race(&mut self, place: Place, kind: AccessKind, at: (u64, bool), conflict: Conflict) {
-        let (_, is_shared) = at;
-        let earlier = if conflict.after_write {
-            "write"
-        } else {
-            "read"
-        };
-        let other = conflict.other;
-        let who = match is_shared && !conflict.after_write {
-            true => partner(other, place.thread),
-            false => (other.thread(), other.line()),
-        };
-        let block = u64::from(other.actor() % SEVERAL);
-        let is_own = block == place.block % u64::from(SEVERAL);
-        let other = match is_shared {
-            true => self.describe(None, who),
-            false if other.is_of_several() && is_own => "threads of several blocks".to_owned(),
-            false => self.describe(Some(block), who),
-        };
-        let (defect, missing) = match is_shared {
-            true => (Defect::SharedRace, "no barrier"),
-            false => (Defect::GlobalRace, "no fence and atomic"),
-        };
-        self.note(defect, place, || {
-            format!(
-                "{} at {} after a {earlier} by {other}, with {missing} between them",
-                verb(kind),
-                spot(at)
-            )
-        });
-    }
 }
