@@ -365,7 +365,10 @@ impl Parts<'_> {
                 .get_or_insert_with(|| Cells::new(size, base.is_multiple_of(4)));
             let rows = Rows::of(addresses, here, bytes);
             for row in rows {
-                if !self.row_in_global(step, &row, cells, (addresses[row.lane] - base) as usize) {
+                let offset = (addresses[row.lane] - base) as usize;
+                let end = offset + row.bytes(bytes);
+                shadow.seen.widen(self.checker.began, offset, end);
+                if !self.row_in_global(step, &row, cells, offset) {
                     for lane in row.lanes() {
                         self.lane_in_global(step, lane, cells, addresses, base);
                     }

@@ -28,7 +28,13 @@ impl Checker {
         self.current.as_ref()?.sites.site(instruction).copied()
     }
 
-    pub(super) fn note_unset(&mut self, place: Place, kind: AccessKind, at: (u64, bool), bytes: usize) {
+    pub(super) fn note_unset(
+        &mut self,
+        place: Place,
+        kind: AccessKind,
+        at: (u64, bool),
+        bytes: usize,
+    ) {
         self.note(Defect::Uninitialized, place, || {
             format!(
                 "{} of {bytes} bytes at {}, which nothing has written",
@@ -38,7 +44,13 @@ impl Checker {
         });
     }
 
-    pub(super) fn note_free(&mut self, place: Place, kind: AccessKind, at: (u64, bool), bytes: usize) {
+    pub(super) fn note_free(
+        &mut self,
+        place: Place,
+        kind: AccessKind,
+        at: (u64, bool),
+        bytes: usize,
+    ) {
         self.note(Defect::FreedMemory, place, || {
             format!(
                 "{} of {bytes} bytes at {} on the heap of malloc in kernels, which was freed or never handed out",
@@ -48,7 +60,13 @@ impl Checker {
         });
     }
 
-    pub(super) fn note_race(&mut self, place: Place, kind: AccessKind, at: (u64, bool), conflict: Conflict) {
+    pub(super) fn note_race(
+        &mut self,
+        place: Place,
+        kind: AccessKind,
+        at: (u64, bool),
+        conflict: Conflict,
+    ) {
         let (_, is_shared) = at;
         let earlier = if conflict.after_write {
             "write"

@@ -42,6 +42,8 @@ pub enum MemoryError {
 pub struct Nearest {
     /// Name and extent, or `None` when nothing was ever allocated.
     pub allocation: Option<NearAllocation>,
+    /// What of the CPU's memory it is, where that is known.
+    pub on_cpu: Option<Box<str>>,
 }
 
 /// Name and extent of an allocation, live or freed, beside some address.
@@ -61,6 +63,13 @@ pub struct NearAllocation {
 
 impl fmt::Display for Nearest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(on_cpu) = &self.on_cpu {
+            return write!(
+                f,
+                "it is CPU memory of the program ({on_cpu}), which kernels cannot use: copy it to memory of cudaMalloc, or \
+                 allocate it with cudaMallocManaged or cudaMallocHost"
+            );
+        }
         let Some(near) = &self.allocation else {
             return write!(f, "nothing is allocated");
         };

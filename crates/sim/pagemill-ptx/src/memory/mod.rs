@@ -87,6 +87,7 @@ pub struct DeviceMemory {
     generation: u32,
     activity: Activity,
     pub(crate) checker: Option<Box<Checker>>,
+    cpu_memory: Option<fn(u64) -> Option<String>>,
     heap_bytes: u64,
     /// Address and parts of the heap of kernels, once one has asked for memory.
     pub(crate) heap: Option<(u64, Heap)>,
@@ -122,6 +123,7 @@ impl DeviceMemory {
             generation: 0,
             activity: Activity::default(),
             checker: None,
+            cpu_memory: None,
             heap_bytes: HEAP_BYTES,
             heap: None,
             device_runtime: DeviceRuntime::default(),
@@ -500,6 +502,7 @@ impl DeviceMemory {
         {
             return Nearest {
                 allocation: Some(freed.clone()),
+                on_cpu: None,
             };
         }
         let near = |allocation: &Allocation| {
@@ -530,9 +533,20 @@ impl DeviceMemory {
             .flatten()
             .filter_map(|at| self.allocations.get(at))
             .map(near);
-        Nearest {
-            allocation: candidates.min_by_key(|near| near.distance.map(i128::abs)),
-        }
+        let allocation = candidates.min_by_key(|near| near.distance.map(i128::abs));
+        let is_inside = allocation
+            .as_ref()
+            .is_some_and(|near| near.distance.is_none());
+        let on_cpu = match self.cpu_memory {
+            Some(describe) if !is_inside => describe(address).map(String::into_boxed_str),
+            _ => None,
+        };
+        Nearest { allocation, on_cpu }
+    }
+
+    /// Says what addresses without an allocation are if `describe` knows them as memory of the CPU.
+    pub fn know_cpu_memory(&mut self, describe: fn(u64) -> Option<String>) {
+        self.cpu_memory = Some(describe);
     }
 
     pub(crate) fn index_of(&self, address: u64) -> Option<usize> {
