@@ -57,6 +57,51 @@ __global__ void half_tile(int* data, int, bool mended)
     data[threadIdx.x] = tile[THREADS - 1 - threadIdx.x];  // HERE uninitialized-shared
 }
 
+__device__ void copy_one(int* to, const int* from)
+{
+    unsigned place = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(place), "l"(from) : "memory");
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+__global__ void own_copy(int* data, int, bool mended)
+{
+    __shared__ int tile[THREADS];
+    copy_one(&tile[threadIdx.x], &data[threadIdx.x]);
+    if (mended)
+        asm volatile("cp.async.wait_group 0;" ::: "memory");
+    data[threadIdx.x] = tile[threadIdx.x];  // HERE uninitialized-copy
+}
+
+// A barrier waits for threads, not for their copies.
+__global__ void copy_of_another(int* data, int, bool mended)
+{
+    __shared__ int tile[THREADS];
+    copy_one(&tile[threadIdx.x], &data[threadIdx.x]);
+    if (mended)
+        asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+    int seen = tile[(threadIdx.x + 32) % THREADS];  // HERE uninitialized-copy-of-another
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    data[threadIdx.x] = seen;
+}
+
+// Copies of the next round are under way while the bytes of this one are read.
+__global__ void copy_ahead(int* data)
+{
+    __shared__ int tiles[2][THREADS];
+    int sum = 0;
+    copy_one(&tiles[0][threadIdx.x], &data[threadIdx.x]);
+    for (int round = 0; round < 4; round++) {
+        asm volatile("cp.async.wait_group 0;" ::: "memory");
+        __syncthreads();
+        if (round < 3)
+            copy_one(&tiles[(round + 1) % 2][threadIdx.x], &data[threadIdx.x]);
+        sum += tiles[round % 2][(threadIdx.x + 1) % THREADS];
+    }
+    data[THREADS + threadIdx.x] = sum;
+}
+
 __global__ void neighbor(int* data, int, bool mended)
 {
     __shared__ int tile[THREADS];
@@ -333,6 +378,10 @@ int main(int argc, char** argv)
         kernel = sum_of_four;
     } else if (is("uninitialized-shared"))
         kernel = half_tile;
+    else if (is("uninitialized-copy") || is("uninitialized-copy-of-another")) {
+        cudaMemset(data, 0, bytes_of_data);
+        kernel = is("uninitialized-copy") ? own_copy : copy_of_another;
+    }
     else if (is("shared-race"))
         kernel = neighbor;
     else if (is("shared-race-of-rounds"))
@@ -367,6 +416,7 @@ int main(int argc, char** argv)
         all_set_a_flag<<<3, THREADS>>>(data, count, true);
         cudaMemset(data, 0, bytes_of_data);
         lock<<<8, THREADS>>>(data, count, true);
+        copy_ahead<<<1, THREADS>>>(data);
         counts_of_a_warp<<<1, THREADS>>>(data, count, true);
         read_and_arrive<<<1, THREADS>>>(data, count, true);
         void* own[] = {&data, &count, &mended};

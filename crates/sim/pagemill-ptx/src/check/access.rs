@@ -39,6 +39,7 @@ pub(super) struct Step<'a> {
     mask: u32,
     is_strong: bool,
     pub(super) is_release: bool,
+    is_copy: bool,
     line: u32,
 }
 
@@ -110,6 +111,7 @@ impl Stores<'_> {
                 mask,
                 is_strong: site.is_some_and(|site| site.is_strong),
                 is_release: site.is_some_and(|site| site.is_release),
+                is_copy: site.is_some_and(|site| site.is_copy),
                 line: site.map_or(0, |site| site.line_number),
             };
             let mut addresses = lane_addresses(frame, inst);
@@ -177,6 +179,9 @@ impl Stores<'_> {
             instruction,
         };
         let range = (offset as usize, bytes);
+        if block.flying.touches(range.0, range.1) {
+            checker.note_early(place, offset, bytes);
+        }
         if !block.valid.all(range.0, range.1) {
             checker.note_unset(place, AccessKind::Load, (offset, true), bytes);
         }
@@ -292,6 +297,8 @@ impl Parts<'_> {
         let block = &mut *self.block;
         let is_repeated = row != last;
         if row.is_same
+            || step.is_copy
+            || step.reads() && !block.flying.is_empty()
             || step.is_strong
             || step.writes() && is_repeated
             || step.reads() && !block.valid.all(offset, row.bytes(lane_bytes))
@@ -319,6 +326,15 @@ impl Parts<'_> {
     /// One lane, or several that read the same.
     fn lane_in_shared(&mut self, step: &Step<'_>, lane: usize, offset: usize, actor: u32) {
         let bytes = step.inst.lane_bytes() as usize;
+        if step.reads() && self.block.flying.touches(offset, bytes) {
+            let place = step.place(self.block, lane);
+            self.checker.note_early(place, offset as u64, bytes);
+        }
+        if step.is_copy && step.writes() {
+            let thread = self.block.warp * LANES as u32 + lane as u32;
+            let room = self.shared.len();
+            self.block.flying.start(thread, (offset, bytes), room);
+        }
         if step.is_unset(&self.block.valid, offset) {
             let place = step.place(self.block, lane);
             let at = (offset as u64, true);

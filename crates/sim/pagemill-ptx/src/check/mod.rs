@@ -8,6 +8,7 @@
 mod access;
 mod block;
 mod cells;
+mod copies;
 mod finding;
 mod meetings;
 mod memory;
