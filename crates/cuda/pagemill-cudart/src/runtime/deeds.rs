@@ -7,7 +7,7 @@ use pagemill_ptx::{CheckTime, Defect, LaunchSpan};
 
 use super::copies::{Copy3d, Extent, Span};
 use super::moments::{Knows, Mark, Moment};
-use super::races::{Clash, Use, Uses, clashes, rows};
+use super::races::{Clash, Use, Uses, clashes};
 use super::streams::StreamId;
 use super::{Runtime, Side};
 use crate::error::Fault;
@@ -16,6 +16,8 @@ use crate::error::Fault;
 const PENDING_MAX: usize = 4096;
 /// Ranges of bytes of all of them that are remembered.
 const USES_MAX: usize = 1 << 22;
+/// Rows of a copy that are told apart; with more, what is between them counts as used.
+const ROWS_MAX: u64 = 4096;
 /// The CPU's touches are known by its pages.
 const PAGE_BYTES: u64 = 4096;
 
@@ -369,4 +371,20 @@ impl Pending {
     fn has_released(&self) -> bool {
         matches!(&self.deed, Deed::Launch(own) if own.has_released())
     }
+}
+
+/// The rows of one side of a copy.
+fn rows(span: &Span, extent: &Extent) -> Vec<Use> {
+    let part = |start: u64, bytes: u64| Use {
+        start,
+        end: start.saturating_add(bytes),
+        trace: None,
+    };
+    let is_dense = extent.rows * extent.slices <= 1 || span.pitch_bytes == extent.width_bytes;
+    if is_dense || extent.rows.saturating_mul(extent.slices) > ROWS_MAX {
+        return vec![part(span.address, span.reach(extent).unwrap_or(0))];
+    }
+    let places = (0..extent.slices).flat_map(|slice| (0..extent.rows).map(move |row| (row, slice)));
+    let row = |(row, slice)| part(span.address + span.offset(row, slice), extent.width_bytes);
+    places.map(row).collect()
 }

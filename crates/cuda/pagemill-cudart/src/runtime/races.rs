@@ -2,12 +2,8 @@
 
 use pagemill_ptx::{Trace, Traces};
 
-use super::copies::{Extent, Span};
-
 /// Clashes of two deeds that are looked for.
 const CLASHES_MAX: usize = 64;
-/// Rows of a copy that are told apart; with more, what is between them counts as used.
-const ROWS_MAX: u64 = 4096;
 
 /// Bytes that a deed reads or writes.
 #[derive(Clone, Copy, Debug)]
@@ -59,22 +55,6 @@ impl Uses {
                 (bytes + part, any.or(Some(*own)))
             })
     }
-}
-
-/// The rows of one side of a copy.
-pub(super) fn rows(span: &Span, extent: &Extent) -> Vec<Use> {
-    let part = |start: u64, bytes: u64| Use {
-        start,
-        end: start.saturating_add(bytes),
-        trace: None,
-    };
-    let is_dense = extent.rows * extent.slices <= 1 || span.pitch_bytes == extent.width_bytes;
-    if is_dense || extent.rows.saturating_mul(extent.slices) > ROWS_MAX {
-        return vec![part(span.address, span.reach(extent).unwrap_or(0))];
-    }
-    let places = (0..extent.slices).flat_map(|slice| (0..extent.rows).map(move |row| (row, slice)));
-    let row = |(row, slice)| part(span.address + span.offset(row, slice), extent.width_bytes);
-    places.map(row).collect()
 }
 
 /// Bytes that an earlier and a later deed both use.

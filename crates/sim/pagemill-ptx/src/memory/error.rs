@@ -42,8 +42,6 @@ pub enum MemoryError {
 pub struct Nearest {
     /// Name and extent, or `None` when nothing was ever allocated.
     pub allocation: Option<NearAllocation>,
-    /// What of the CPU's memory it is, where that is known.
-    pub on_cpu: Option<Box<str>>,
 }
 
 /// Name and extent of an allocation, live or freed, beside some address.
@@ -57,17 +55,20 @@ pub struct NearAllocation {
     pub bytes: u64,
     /// Whether it has been freed.
     pub freed: bool,
+    /// Whether it is memory of the CPU, and its name says which.
+    pub on_cpu: bool,
     /// Bytes between it and the address: positive behind it, negative before it, `None` inside.
     pub distance: Option<i128>,
 }
 
 impl fmt::Display for Nearest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(on_cpu) = &self.on_cpu {
+        if let Some(near) = self.allocation.as_ref().filter(|near| near.on_cpu) {
             return write!(
                 f,
-                "it is CPU memory of the program ({on_cpu}), which kernels cannot use: copy it to memory of cudaMalloc, or \
-                 allocate it with cudaMallocManaged or cudaMallocHost"
+                "it is CPU memory of the program ({}), which kernels cannot use: copy it to memory of cudaMalloc, or \
+                 allocate it with cudaMallocManaged or cudaMallocHost",
+                near.name
             );
         }
         let Some(near) = &self.allocation else {

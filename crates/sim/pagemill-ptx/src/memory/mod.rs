@@ -2,6 +2,7 @@
 
 mod allocation;
 mod error;
+mod near;
 mod part;
 mod touches;
 
@@ -431,6 +432,7 @@ impl DeviceMemory {
             name: gone.name,
             address: gone.address,
             freed: true,
+            on_cpu: false,
             distance: None,
         });
         Ok(())
@@ -490,63 +492,6 @@ impl DeviceMemory {
     /// All live allocations, ascending by address.
     pub fn allocations(&self) -> &[Allocation] {
         &self.allocations
-    }
-
-    /// What lies nearest to `address`, freed allocations included when they hold it.
-    pub fn nearest(&self, address: u64) -> Nearest {
-        if let Some(freed) = self
-            .freed
-            .iter()
-            .rev()
-            .find(|freed| address.wrapping_sub(freed.address) < freed.bytes)
-        {
-            return Nearest {
-                allocation: Some(freed.clone()),
-                on_cpu: None,
-            };
-        }
-        let near = |allocation: &Allocation| {
-            let (start, end) = (
-                i128::from(allocation.address),
-                i128::from(allocation.address + allocation.bytes()),
-            );
-            let address = i128::from(address);
-            let distance = match address {
-                _ if address < start => Some(address - start),
-                _ if address < end => None,
-                _ => Some(address - end),
-            };
-            NearAllocation {
-                name: allocation.name.clone(),
-                address: allocation.address,
-                bytes: allocation.bytes(),
-                freed: false,
-                distance,
-            }
-        };
-        let at = self
-            .allocations
-            .partition_point(|allocation| allocation.address <= address);
-        let around = [at.checked_sub(1), Some(at)];
-        let candidates = around
-            .into_iter()
-            .flatten()
-            .filter_map(|at| self.allocations.get(at))
-            .map(near);
-        let allocation = candidates.min_by_key(|near| near.distance.map(i128::abs));
-        let is_inside = allocation
-            .as_ref()
-            .is_some_and(|near| near.distance.is_none());
-        let on_cpu = match self.cpu_memory {
-            Some(describe) if !is_inside => describe(address).map(String::into_boxed_str),
-            _ => None,
-        };
-        Nearest { allocation, on_cpu }
-    }
-
-    /// Says what addresses without an allocation are if `describe` knows them as memory of the CPU.
-    pub fn know_cpu_memory(&mut self, describe: fn(u64) -> Option<String>) {
-        self.cpu_memory = Some(describe);
     }
 
     pub(crate) fn index_of(&self, address: u64) -> Option<usize> {
