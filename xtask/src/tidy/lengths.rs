@@ -25,7 +25,6 @@ pub const LONGER: &[Longer] = &[
     ),
     Longer("crates/core/pagemill-policy/src/residency/driver.rs", 620),
     Longer("crates/sim/pagemill-ptx/src/block.rs", 652),
-    Longer("crates/sim/pagemill-ptx/src/check/access.rs", 660),
     Longer("crates/sim/pagemill-ptx/src/exec/run.rs", 798),
     Longer("crates/sim/pagemill-ptx/src/lower/emit.rs", 634),
     Longer("crates/sim/pagemill-ptx/src/native/access.rs", 630),

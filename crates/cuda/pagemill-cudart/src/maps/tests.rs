@@ -1,7 +1,7 @@
 use super::*;
 
 const MAPS: &str = "\
-00400000-00500000 rw-p 00000000 fe:01 12345                              /home/me/program
+00400000-00500000 rw-p 00000000 fe:01 12345                              /srv/program
 01000000-01100000 rw-p 00000000 00:00 0                                  [heap]
 7f0000000000-7f0000100000 rw-p 00000000 00:00 0
 7f0000100000-7f0000200000 ---p 00000000 00:00 0
@@ -11,10 +11,7 @@ const MAPS: &str = "\
 #[test]
 fn memory_is_named_by_its_range() {
     for (address, name) in [
-        (
-            0x0040_0000,
-            Some("a variable or mapping of /home/me/program"),
-        ),
+        (0x0040_0000, Some("a variable or mapping of /srv/program")),
         (0x0100_0010, Some("malloc or new: its heap")),
         (0x7f00_000f_ffff, Some("malloc or mmap: anonymous memory")),
         (0x7f00_0010_0000, None),
