@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 use std::fmt;
 use std::sync::OnceLock;
 
-use pagemill_ptx::{LaunchError, TrapKind};
+use pagemill_ptx::{Defect, LaunchError, TrapKind};
 use pagemill_sim::{GpuError, LaunchFailure};
 
 /// A `cudaError_t`. `errors.tsv` has the names.
@@ -174,15 +174,27 @@ pub struct Fault {
     pub message: Option<String>,
     /// Whether the GPU is lost: every later call fails with the same code.
     pub sticky: bool,
+    /// The mistake that the call was, for `--check`.
+    pub defect: Option<Defect>,
 }
 
 impl Fault {
+    /// The same, as a mistake that `--check` reports.
+    #[must_use]
+    pub fn as_defect(self, defect: Defect) -> Self {
+        Self {
+            defect: Some(defect),
+            ..self
+        }
+    }
+
     /// A failure with one line to the user.
     pub fn new(code: CudaError, message: impl Into<String>) -> Self {
         Self {
             code,
             message: Some(message.into()),
             sticky: false,
+            defect: None,
         }
     }
 
@@ -192,6 +204,7 @@ impl Fault {
             code,
             message: None,
             sticky: false,
+            defect: None,
         }
     }
 

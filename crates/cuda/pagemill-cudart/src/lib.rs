@@ -9,6 +9,7 @@ mod fatbin;
 mod ffi;
 mod linked_ptx;
 mod managed;
+mod maps;
 mod plan;
 mod results;
 mod runtime;

@@ -53,9 +53,9 @@ pub struct FailedLaunches {
 pub struct DefectFound {
     /// What kind, such as `shared-race`.
     pub defect: String,
-    /// The kernel by its name in the PTX.
+    /// The kernel by its name in the PTX; empty for a call of the program.
     pub kernel: String,
-    /// `x.cu:7`, or the line of the PTX.
+    /// `x.cu:7`, or the line of the PTX, or the call.
     pub place: String,
     /// The file, as debug information has it; empty without.
     #[serde(default)]
@@ -69,9 +69,10 @@ pub struct DefectFound {
 impl DefectFound {
     pub(crate) fn new(finding: &Finding) -> Self {
         let [x, y, z] = finding.block;
-        let thread = match finding.thread {
-            Some([x, y, z]) => format!(", thread ({x}, {y}, {z})"),
-            None => String::new(),
+        let at = match (finding.kernel.is_empty(), finding.thread) {
+            (true, _) => String::new(),
+            (false, Some([i, j, k])) => format!("block ({x}, {y}, {z}), thread ({i}, {j}, {k}): "),
+            (false, None) => format!("block ({x}, {y}, {z}): "),
         };
         Self {
             defect: finding.defect.name().to_owned(),
@@ -81,7 +82,7 @@ impl DefectFound {
                 .source
                 .as_ref()
                 .map_or_else(String::new, |(file, _)| file.clone()),
-            detail: format!("block ({x}, {y}, {z}){thread}: {}", finding.detail),
+            detail: format!("{at}{}", finding.detail),
             count: finding.count,
         }
     }

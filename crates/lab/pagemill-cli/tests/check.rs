@@ -14,13 +14,15 @@ use serde_json::Value;
 use toolkit::Toolkit;
 
 /// Names in the source, and the kind of mistake.
-const DEFECTS: [(&str, &str); 18] = [
+const DEFECTS: [(&str, &str); 21] = [
     ("out-of-bounds", "out-of-bounds"),
     ("misaligned", "misaligned"),
     ("freed-memory", "freed-memory"),
     ("freed-heap", "freed-memory"),
     ("uninitialized-global", "uninitialized"),
     ("uninitialized-shared", "uninitialized"),
+    ("uninitialized-copy", "uninitialized"),
+    ("uninitialized-copy-of-another", "uninitialized"),
     ("shared-race", "shared-race"),
     ("shared-race-of-rounds", "shared-race"),
     ("shared-race-in-warp", "shared-race"),
@@ -30,6 +32,7 @@ const DEFECTS: [(&str, &str); 18] = [
     ("global-race", "global-race"),
     ("global-race-of-writes", "global-race"),
     ("global-race-of-grid", "global-race"),
+    ("global-race-behind-atomic", "global-race"),
     ("divergence", "divergence"),
     ("divergence-of-shuffle", "divergence"),
     ("divergence-of-lanes", "divergence"),
@@ -48,7 +51,9 @@ fn line_of(name: &str) -> usize {
 }
 
 fn compiled(name: &str) -> Option<PathBuf> {
-    let flags = ["-lineinfo", "-std=c++17"];
+    // The first that has `cp.async`.
+    let arch = "arch=compute_80,code=compute_80";
+    let flags = ["-lineinfo", "-std=c++17", "-gencode", arch];
     Some(Toolkit::find()?.compile(&source(), name, &flags))
 }
 

@@ -34,7 +34,7 @@ mod warp_group;
 mod window;
 
 pub use block::Block;
-pub use check::{Defect, Finding};
+pub use check::{CheckTime, Defect, Finding, LaunchSpan, Trace, Traces};
 pub use code::{AccessKind, CacheHint};
 pub use cost::InstructionCosts;
 pub use device_runtime::{DeviceFacts, DeviceLaunch, DeviceWork, QueuedWork, Rows};

@@ -35,8 +35,26 @@ pub(super) fn capture() -> Stack {
 /// The file that called, if it is not the program.
 pub(super) fn library() -> Option<String> {
     let program = std::fs::canonicalize("/proc/self/exe").unwrap_or_default();
-    let caller = capture().frames.into_iter().next()?.module;
+    let frames = capture().frames.into_iter();
+    // Libraries call from `pthread_once` and the like.
+    let caller = frames
+        .map(|frame| frame.module)
+        .find(|module| !is_of_c(module))?;
     (Path::new(&caller) != program).then_some(caller)
+}
+
+/// Whether a file belongs to the C library, which asks for nothing itself.
+fn is_of_c(module: &str) -> bool {
+    let name = module.rsplit('/').next().unwrap_or(module);
+    let own = [
+        "libc.so",
+        "libc-2",
+        "libpthread",
+        "libdl",
+        "ld-linux",
+        "ld-2",
+    ];
+    own.iter().any(|own| name.starts_with(own))
 }
 
 /// Whether a file is one of those that jump to this library.
@@ -71,3 +89,6 @@ fn base_of(address: *const c_void) -> Option<(u64, String)> {
         .map_or_else(|_| name.into_owned(), |path| path.display().to_string());
     Some((info.dli_fbase as u64, path))
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ use super::work::{Wait, submit, turn_of};
 use super::{Done, address, api, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{Copy3d, Extent, Runtime, Side, Span, StreamId, Work};
+use pagemill_ptx::Defect;
 
 /// `cudaMemcpyKind`: which side each pointer has to be on.
 #[derive(Clone, Copy)]
@@ -17,7 +18,7 @@ impl Kind {
     const TO_GPU: [c_int; 2] = [1, 3];
     const FROM_GPU: [c_int; 2] = [2, 3];
 
-    fn check(self, copy: &Copy3d, to: Side, from: Side) -> Done {
+    fn check(self, runtime: &Runtime, copy: &Copy3d, to: Side, from: Side) -> Done {
         if !(0..=4).contains(&self.0) {
             let message = format!("there is no copy kind {}", self.0);
             return Err(Fault::new(CudaError::INVALID_MEMCPY_DIRECTION, message));
@@ -26,7 +27,7 @@ impl Kind {
             let message = format!(
                 "the {what} {address:#x} is no memory of the GPU, as the copy kind says it is"
             );
-            Fault::new(CudaError::INVALID_VALUE, message)
+            runtime.outside(address, message)
         };
         if Self::TO_GPU.contains(&self.0) && to == Side::Host {
             return Err(wrong("destination", copy.to.address));
@@ -54,11 +55,12 @@ pub(super) unsafe fn copy(
     if copy.to.address == 0 || copy.from.address == 0 {
         return Err(null());
     }
+    let (from_side, from) = runtime.locate_source(&copy.from, &copy.extent)?;
+    let from = from.map_or(copy.from.address as *const u8, |bytes| bytes.as_ptr());
+    let unset = runtime.unset_rows(copy);
     let (to_side, to) = runtime.locate(&copy.to, &copy.extent)?;
     let to = to.map_or(copy.to.address as *mut u8, <[u8]>::as_mut_ptr);
-    let (from_side, from) = runtime.locate(&copy.from, &copy.extent)?;
-    let from = from.map_or(copy.from.address as *const u8, |bytes| bytes.as_ptr());
-    Kind(kind).check(copy, to_side, from_side)?;
+    Kind(kind).check(runtime, copy, to_side, from_side)?;
     for slice in 0..copy.extent.slices {
         for row in 0..copy.extent.rows {
             let (to_offset, from_offset) =
@@ -73,6 +75,7 @@ pub(super) unsafe fn copy(
             }
         }
     }
+    runtime.leave_unset(&unset);
     runtime.charge_copy(copy, to_side, from_side, stream)
 }
 
@@ -93,7 +96,7 @@ pub(super) unsafe fn fill(
     let (side, bytes) = runtime.locate(span, extent)?;
     let Some(bytes) = bytes else {
         let message = format!("{:#x} is no memory of the GPU", span.address);
-        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        return Err(runtime.outside(span.address, message));
     };
     for slice in 0..extent.slices {
         for row in 0..extent.rows {
@@ -319,7 +322,8 @@ pub(super) fn symbol_place(
             "bytes {offset}..{} are not within a variable of {whole} bytes",
             offset.saturating_add(bytes)
         );
-        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        let fault = Fault::new(CudaError::INVALID_VALUE, message);
+        return Err(fault.as_defect(Defect::OutOfBounds));
     }
     Ok(at + offset as u64)
 }

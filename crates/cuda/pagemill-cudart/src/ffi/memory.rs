@@ -94,6 +94,14 @@ fn free(pointer: *mut c_void) -> Done {
     with_runtime(|runtime| runtime.free(address(pointer)))
 }
 
+fn free_in(pointer: *mut c_void, stream: *mut c_void) -> Done {
+    if pointer.is_null() {
+        return Ok(());
+    }
+    settle(Turn::All)?;
+    with_runtime(|runtime| runtime.free_in(address(pointer), StreamId(address(stream))))
+}
+
 /// # Safety
 /// `to` is null or points to room for a pointer.
 unsafe fn malloc_host(to: *mut *mut c_void, bytes: usize) -> Done {
@@ -103,6 +111,10 @@ unsafe fn malloc_host(to: *mut *mut c_void, bytes: usize) -> Done {
     if bytes == 0 {
         // SAFETY: by the contract of this function.
         return unsafe { give(to, std::ptr::null_mut()) };
+    }
+    if let Some(watched) = with_runtime(|runtime| Ok(runtime.pin_watched(bytes as u64)))? {
+        // SAFETY: by the contract of this function.
+        return unsafe { give(to, watched as *mut c_void) };
     }
     let layout = pinned_layout(bytes)?;
     // SAFETY: the layout has a size above zero.
@@ -134,6 +146,9 @@ fn free_host(pointer: *mut c_void) -> Done {
         return Ok(());
     }
     let bytes = with_runtime(|runtime| runtime.unpin(address(pointer), true))?;
+    if bytes == 0 {
+        return Ok(());
+    }
     let layout = pinned_layout(bytes as usize)?;
     // SAFETY: `malloc_host` allocated it with this layout; the runtime has forgotten it.
     unsafe { dealloc(pointer.cast(), layout) };
@@ -351,7 +366,7 @@ api! {
         if captured_memory::capture_free(StreamId(address(stream)), pointer)? {
             return Ok(());
         }
-        free(pointer)
+        free_in(pointer, stream)
     }
 
     fn cudaMallocManaged(to: *mut *mut c_void, bytes: usize, _flags: u32) {

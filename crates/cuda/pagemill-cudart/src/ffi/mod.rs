@@ -97,8 +97,11 @@ fn guard(function: &'static str, body: impl FnOnce() -> Done) -> i32 {
     match caught(body) {
         Ok(()) => CudaError::SUCCESS.0,
         Err(fault) => {
-            if let Some(message) = &fault.message {
-                complain(driver::called_as().unwrap_or(function), message);
+            let name = driver::called_as().unwrap_or(function);
+            if let Some(message) = &fault.message
+                && !is_finding(name, &fault)
+            {
+                complain(name, message);
             }
             // A question whose answer is "not yet" is no error.
             if fault.code != CudaError::NOT_READY {
@@ -107,6 +110,23 @@ fn guard(function: &'static str, body: impl FnOnce() -> Done) -> i32 {
             fault.code.0
         }
     }
+}
+
+/// Notes a call that was a mistake, where mistakes are looked for; whether it was said.
+fn is_finding(function: &str, fault: &Fault) -> bool {
+    let (Some(defect), Some(message)) = (fault.defect, &fault.message) else {
+        return false;
+    };
+    let caller = call_stack::capture().frames.into_iter().next();
+    let place = caller.map_or_else(String::new, |frame| {
+        let module = frame.module.rsplit('/').next().unwrap_or_default();
+        format!(" in {module}+{:#x}", frame.address - frame.base)
+    });
+    let place = format!("{function}{place}");
+    enter_for(true, |runtime| {
+        Ok(runtime.note_call(defect, &place, message))
+    })
+    .unwrap_or(false)
 }
 
 /// Runs `body`; a panic becomes an unknown error.

@@ -73,9 +73,8 @@ pub(super) fn settle(turn: Turn) -> Done {
         } => {
             complain("kernel launch", &message);
             Fault {
-                message: None,
                 sticky: true,
-                code: fault.code,
+                ..Fault::silent(fault.code)
             }
         }
         other => other,

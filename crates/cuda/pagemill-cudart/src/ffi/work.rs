@@ -5,8 +5,7 @@ use std::ffi::c_void;
 use super::waiter::{note_waiting, settle};
 use super::{Done, address, copy, with_runtime, with_runtime_for};
 use crate::error::{CudaError, Fault};
-use crate::runtime::{Conditional, Runtime, Step, StreamId, Turn, Work};
-use pagemill_types::Picos;
+use crate::runtime::{Conditional, Moment, Runtime, Step, StreamId, Turn, Work};
 
 pub(super) type HostFunction = extern "C" fn(*mut c_void);
 
@@ -108,6 +107,11 @@ pub(super) fn call_host(stream: StreamId, function: HostFunction, data: *mut c_v
     if !later {
         // Everything before it in the stream has had its effect.
         function(data);
+        super::register(|runtime| {
+            if let Ok(moment) = runtime.graph_start(stream) {
+                runtime.host_function_ended(&moment);
+            }
+        })?;
     }
     Ok(())
 }
@@ -127,21 +131,21 @@ pub(super) unsafe fn launch_graph(executable: u64, stream: StreamId) -> Result<(
     })?;
     // SAFETY: by the contract of this function.
     let end = unsafe { run_steps(&steps, start)? };
-    with_runtime(|runtime| runtime.graph_end(stream, end))
+    with_runtime(|runtime| runtime.graph_end(stream, &end))
 }
 
 /// Does `steps` from `start` on; returns when the last is done.
 ///
 /// # Safety
 /// As [`submit`], of all their work.
-unsafe fn run_steps(steps: &[Step], start: Picos) -> Result<Picos, Fault> {
-    let mut ends = Vec::with_capacity(steps.len());
+unsafe fn run_steps(steps: &[Step], start: Moment) -> Result<Moment, Fault> {
+    let mut ends: Vec<Moment> = Vec::with_capacity(steps.len());
     for step in steps {
         let at = step
             .after
             .iter()
-            .map(|&earlier| ends[earlier])
-            .fold(start, Ord::max);
+            .map(|&earlier| &ends[earlier])
+            .fold(start.clone(), Moment::join);
         if !step.enabled {
             ends.push(at);
             continue;
@@ -149,17 +153,18 @@ unsafe fn run_steps(steps: &[Step], start: Picos) -> Result<Picos, Fault> {
         // SAFETY: by the contract of this function.
         ends.push(unsafe { run_step(&step.work, at)? });
     }
-    Ok(ends.into_iter().fold(start, Ord::max))
+    Ok(ends.iter().fold(start, Moment::join))
 }
 
 /// # Safety
 /// As [`submit`].
-unsafe fn run_step(work: &Work, at: Picos) -> Result<Picos, Fault> {
+unsafe fn run_step(work: &Work, at: Moment) -> Result<Moment, Fault> {
     match work {
         Work::Host(function, data) => {
             // SAFETY: the program gave this address as that of such a function.
             let function: HostFunction = unsafe { std::mem::transmute(*function as usize) };
             function(*data as *mut c_void);
+            super::register(|runtime| runtime.host_function_ended(&at))?;
             return Ok(at);
         }
         // SAFETY: by the contract of this function.
@@ -182,7 +187,7 @@ unsafe fn run_step(work: &Work, at: Picos) -> Result<Picos, Fault> {
 ///
 /// # Safety
 /// As [`submit`].
-unsafe fn run_conditional(node: &Conditional, at: Picos) -> Result<Picos, Fault> {
+unsafe fn run_conditional(node: &Conditional, at: Moment) -> Result<Moment, Fault> {
     let mut end = at;
     while let Some(body) = with_runtime(|runtime| Ok(runtime.chosen_body(node)))? {
         if node.repeats() && !node.may_end() {

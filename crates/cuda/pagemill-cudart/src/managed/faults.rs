@@ -6,7 +6,7 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::BASE;
 use super::bitmap::{BITS, Bitmap};
@@ -25,6 +25,10 @@ static READABLE: Bitmap = Bitmap::unmapped();
 static WRITTEN: Bitmap = Bitmap::unmapped();
 /// Touches that were not asked for yet.
 static PENDING: AtomicBool = AtomicBool::new(false);
+/// Where the first touches since [`take_places`] were.
+static PLACES: [AtomicU64; PLACES_MAX] = [const { AtomicU64::new(0) }; PLACES_MAX];
+static PLACE_COUNT: AtomicUsize = AtomicUsize::new(0);
+const PLACES_MAX: usize = 1024;
 static GRANULE_SHIFT: AtomicU32 = AtomicU32::new(12);
 
 fn granule_of(address: u64) -> Option<u64> {
@@ -159,6 +163,13 @@ pub(crate) fn take_touched(range: Range<u64>, mut seen: impl FnMut(u64, Touched)
     }
 }
 
+/// Addresses of the first touches since the last call, to the byte or to the page.
+pub(crate) fn take_places() -> Vec<u64> {
+    let count = PLACE_COUNT.swap(0, Ordering::AcqRel).min(PLACES_MAX);
+    let places = PLACES[..count].iter();
+    places.map(|place| place.load(Ordering::Relaxed)).collect()
+}
+
 /// How the CPU touched a granule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Touched {
@@ -184,6 +195,9 @@ fn on_touch(address: u64) -> bool {
     READABLE.set(granule, first);
     WRITTEN.set(granule, was_readable);
     TOUCHED.set(granule, true);
+    if let Some(place) = PLACES.get(PLACE_COUNT.fetch_add(1, Ordering::Relaxed)) {
+        place.store(address, Ordering::Relaxed);
+    }
     PENDING.store(true, Ordering::Release);
     if first && close_to_writes(bytes.clone()).is_ok() {
         return true;

@@ -8,7 +8,9 @@ mod signals;
 mod views;
 mod watch;
 
-pub(crate) use faults::{Closed, Touched, any_touched, close, expect_touches, open, take_touched};
+pub(crate) use faults::{
+    Closed, Touched, any_touched, close, expect_touches, open, take_places, take_touched,
+};
 pub(crate) use shared::{Origin, SharedMemory};
 pub(crate) use views::Views;
 pub(crate) use watch::refuse_signals;

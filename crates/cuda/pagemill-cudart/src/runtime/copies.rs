@@ -92,6 +92,29 @@ impl Runtime {
         span: &Span,
         extent: &Extent,
     ) -> Result<(Side, Option<&mut [u8]>), Fault> {
+        match self.locate_reach(span, extent)? {
+            (Side::Host, _) => Ok((Side::Host, None)),
+            (side, reach) => Ok((side, Some(self.bytes_mut(span.address, reach)?))),
+        }
+    }
+
+    /// As [`Runtime::locate`], to read.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn locate_source(
+        &self,
+        span: &Span,
+        extent: &Extent,
+    ) -> Result<(Side, Option<&[u8]>), Fault> {
+        match self.locate_reach(span, extent)? {
+            (Side::Host, _) => Ok((Side::Host, None)),
+            (side, reach) => Ok((side, Some(self.bytes(span.address, reach)?))),
+        }
+    }
+
+    /// Where `span` lies, and how far it reaches.
+    fn locate_reach(&self, span: &Span, extent: &Extent) -> Result<(Side, u64), Fault> {
         let is_pitched = extent.rows > 1 || extent.slices > 1;
         if is_pitched && span.pitch_bytes < extent.width_bytes {
             let message = format!(
@@ -106,9 +129,33 @@ impl Runtime {
                 "the copy is larger than any memory",
             )
         })?;
-        match self.side(span.address) {
-            Side::Host => Ok((Side::Host, None)),
-            side => Ok((side, Some(self.bytes_mut(span.address, reach)?))),
+        Ok((self.side(span.address), reach))
+    }
+
+    /// What of a copy's source has no value, a list for each of its rows: for [`Runtime::leave_unset`], before the copy.
+    pub fn unset_rows(&self, copy: &Copy3d) -> Vec<(u64, Vec<(u64, u64)>)> {
+        if !self.setting.check || self.side(copy.to.address) != Side::Device {
+            return Vec::new();
+        }
+        let extent = copy.extent;
+        let rows =
+            (0..extent.slices).flat_map(|slice| (0..extent.rows).map(move |row| (row, slice)));
+        let memory = self.gpu.device_memory();
+        let unset = rows.map(|(row, slice)| {
+            let from = copy.from.address + copy.from.offset(row, slice);
+            let to = copy.to.address + copy.to.offset(row, slice);
+            (to, memory.without_values(from, extent.width_bytes))
+        });
+        unset.filter(|(_, holes)| !holes.is_empty()).collect()
+    }
+
+    /// A copy has taken along what has no value.
+    pub fn leave_unset(&mut self, rows: &[(u64, Vec<(u64, u64)>)]) {
+        for (to, holes) in rows {
+            for (start, end) in holes {
+                let memory = self.gpu.device_memory_mut();
+                memory.forget_values(to + start, end - start);
+            }
         }
     }
 
@@ -123,6 +170,7 @@ impl Runtime {
         from: Side,
         stream: StreamId,
     ) -> Result<(), Fault> {
+        self.note_copy(copy, (to, from), stream)?;
         let bytes = copy.extent.bytes().unwrap_or(u64::MAX);
         let on_board = self.on_board_copy(bytes, bytes);
         let managed_from = self.managed_span(&copy.from, &copy.extent, from);
@@ -154,6 +202,7 @@ impl Runtime {
         side: Side,
         stream: StreamId,
     ) -> Result<(), Fault> {
+        self.note_fill(span, extent, stream)?;
         let on_board = self.on_board_copy(0, extent.bytes().unwrap_or(u64::MAX));
         let managed = self.managed_span(span, extent, side);
         self.enqueue(stream, |gpu, at| {

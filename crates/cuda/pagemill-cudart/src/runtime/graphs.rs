@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pagemill_types::Picos;
-
 use super::Runtime;
 use super::images::FunctionKey;
 use super::launches::Launch;
+use super::moments::Moment;
 use super::streams::StreamId;
 use super::work::{Graph, Node, Step, Work};
 use crate::error::{CudaError, Fault};
@@ -441,30 +440,30 @@ impl Runtime {
     ///
     /// # Errors
     /// If there is no such stream.
-    pub fn graph_start(&self, stream: StreamId) -> Result<Picos, Fault> {
+    pub fn graph_start(&self, stream: StreamId) -> Result<Moment, Fault> {
         self.clocks.start(stream)
     }
 
-    /// Does `work` at `at` in a stream of its own; returns when it is done.
+    /// Does `work` from `from` on in a stream of its own; returns when it is done.
     ///
     /// # Errors
     /// Those of `work`.
     pub fn do_step(
         &mut self,
-        at: Picos,
+        from: Moment,
         work: impl FnOnce(&mut Self, StreamId) -> Result<(), Fault>,
-    ) -> Result<Picos, Fault> {
-        let lane = self.clocks.lane(at);
+    ) -> Result<Moment, Fault> {
+        let lane = self.clocks.lane(from);
         work(self, lane)?;
         self.clocks.start(lane)
     }
 
-    /// The graph in `stream` is done at `at`.
+    /// The graph in `stream` is done at `end`.
     ///
     /// # Errors
     /// If there is no such stream.
-    pub fn graph_end(&mut self, stream: StreamId, at: Picos) -> Result<(), Fault> {
-        self.clocks.end(stream, at)
+    pub fn graph_end(&mut self, stream: StreamId, end: &Moment) -> Result<(), Fault> {
+        self.clocks.wait_for(stream, end)
     }
 
     /// Whether `stream` notes its work instead of doing it.

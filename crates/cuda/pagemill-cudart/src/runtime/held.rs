@@ -155,7 +155,7 @@ impl Runtime {
             Work::Wait(event) => self.wait_for_event(stream, *event),
             Work::Record(event) => self.record_event(*event, stream),
             Work::Allocate { address, bytes } => self.allocate_at(*address, *bytes, stream),
-            Work::Free(address) => self.free(*address),
+            Work::Free(address) => self.free_in(*address, stream),
             _ => return None,
         })
     }

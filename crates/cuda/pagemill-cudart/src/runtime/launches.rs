@@ -1,7 +1,7 @@
 //! Kernels: launching them, and what they need.
 
 use pagemill_ptx::{ClusterNeeds, Kernel, Param, Patience, readable_list};
-use pagemill_sim::{DeviceFacts, GridShape, LaunchShape, occupancy};
+use pagemill_sim::{DeviceFacts, GridShape, LaunchEnd, LaunchShape, occupancy};
 
 use super::Runtime;
 use super::images::FunctionKey;
@@ -130,7 +130,8 @@ impl Runtime {
         self.place_memory(launch.stream)?;
         self.prefetch_planned(launch.stream)?;
         self.report_first_touches();
-        let mut at = self.clocks.start(launch.stream)?;
+        let mut at = self.clocks.start(launch.stream)?.at;
+        let begun = self.launch_begins(launch.stream)?;
         if self.is_programmer_copy() {
             at = self.copy_open_pages(at);
         }
@@ -143,6 +144,7 @@ impl Runtime {
         if end.is_err() {
             self.close_pages_on_gpu(at);
         }
+        self.launch_ended(begun, matches!(&end, Ok(LaunchEnd::Done(_))));
         self.launched(key, launch.stream, end?)
     }
 

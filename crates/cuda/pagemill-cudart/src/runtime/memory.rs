@@ -2,16 +2,19 @@
 
 use std::io::Write;
 
+use pagemill_ptx::Defect;
 use pagemill_sim::hints::{self, Action, PAGE_BYTES, PageAdvice};
 use pagemill_sim::{Buffer, TransferMode};
 use pagemill_types::VirtAddr;
 
-use super::Runtime;
 use super::pages::ManagedPages;
+use super::{Runtime, StreamId};
 use crate::error::{CudaError, Fault};
 
 /// GPU memory that programs see of a machine that does not limit it.
 const UNLIMITED_BYTES: u64 = 64 << 30;
+/// Where pinned memory whose touches are seen begins: in the upper half of the addresses that are watched.
+const WATCHED_BASE: u64 = (1 << 40) + (1 << 43);
 
 /// Which memory an address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +45,31 @@ pub(super) enum Kind {
     Imported,
 }
 
+impl Block {
+    /// Its pages where the CPU's touches can be seen.
+    pub(super) fn pages(&self) -> Option<&ManagedPages> {
+        match &self.kind {
+            Kind::Managed(_, pages) | Kind::Pinned(Pinned::Watched(pages)) => Some(pages),
+            _ => None,
+        }
+    }
+
+    pub(super) fn pages_mut(&mut self) -> Option<&mut ManagedPages> {
+        match &mut self.kind {
+            Kind::Managed(_, pages) | Kind::Pinned(Pinned::Watched(pages)) => Some(pages),
+            _ => None,
+        }
+    }
+}
+
 /// Who owns pinned memory.
 pub(super) enum Pinned {
     /// The runtime: it is given back when it is freed.
     Owned,
     /// The program, which registered it.
     Registered,
+    /// The runtime, which sees what the CPU touches.
+    Watched(ManagedPages),
 }
 
 impl Runtime {
@@ -110,14 +132,35 @@ impl Runtime {
         Ok(())
     }
 
-    /// Ends `cudaHostRegister`, or gives back memory of `cudaMallocHost`; returns how many bytes.
+    /// Allocates pinned memory in which the CPU's touches are seen; `None` where mistakes are not looked for, or that is not
+    /// possible.
+    pub fn pin_watched(&mut self, bytes: u64) -> Option<u64> {
+        if !self.setting.check {
+            return None;
+        }
+        let granule = self.gpu.managed_granule();
+        let last = self.blocks.range(WATCHED_BASE..).next_back();
+        let address = last.map_or(WATCHED_BASE, |(start, block)| start + block.bytes);
+        let address = address.next_multiple_of(granule.bytes());
+        let (pages, memory) = ManagedPages::map(address, bytes, granule).ok()?;
+        let memory_of_gpu = self.gpu.device_memory_mut();
+        memory_of_gpu
+            .lend_at("pinned memory", address, memory)
+            .ok()?;
+        let kind = Kind::Pinned(Pinned::Watched(pages));
+        self.blocks.insert(address, Block { bytes, kind });
+        Some(address)
+    }
+
+    /// Ends `cudaHostRegister`, or gives back memory of `cudaMallocHost`; returns how many bytes are
+    /// the caller's to give back.
     ///
     /// # Errors
     /// If nothing of the kind starts at `address`.
     pub fn unpin(&mut self, address: u64, owned: bool) -> Result<u64, Fault> {
         let block = self.blocks.get(&address);
         let is_it = block.is_some_and(|block| match block.kind {
-            Kind::Pinned(Pinned::Owned) => owned,
+            Kind::Pinned(Pinned::Owned | Pinned::Watched(_)) => owned,
             Kind::Pinned(Pinned::Registered) => !owned,
             _ => false,
         });
@@ -127,12 +170,18 @@ impl Runtime {
             } else {
                 (CudaError::HOST_MEMORY_NOT_REGISTERED, "registered memory")
             };
-            return Err(Fault::new(
-                code,
-                format!("no {what} starts at {address:#x}"),
-            ));
+            let defect = self.defect_at(address, Defect::BadFree);
+            let message = format!("no {what} starts at {address:#x}");
+            return Err(Fault::new(code, message).as_defect(defect));
         }
         self.synchronize();
+        if matches!(self.blocks.get(&address), Some(block) if matches!(block.kind, Kind::Pinned(Pinned::Watched(_))))
+        {
+            let freed = self.gpu.device_memory_mut().free(address);
+            freed.map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))?;
+            self.blocks.remove(&address);
+            return Ok(0);
+        }
         self.gpu.free(self.clocks.host(), VirtAddr(address))?;
         let block = self.blocks.remove(&address);
         Ok(block.map_or(0, |block| block.bytes))
@@ -144,6 +193,22 @@ impl Runtime {
     /// If no allocation of the GPU starts there.
     pub fn free(&mut self, address: u64) -> Result<(), Fault> {
         self.synchronize();
+        self.release(address)
+    }
+
+    /// `cudaFreeAsync`: as [`Runtime::free`], but work of other streams is not waited for.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn free_in(&mut self, address: u64, stream: StreamId) -> Result<(), Fault> {
+        if let Some(block) = self.blocks.get(&address) {
+            self.note_free(address, block.bytes, stream)?;
+        }
+        self.clocks.host_waits(self.clocks.end_of_all());
+        self.release(address)
+    }
+
+    fn release(&mut self, address: u64) -> Result<(), Fault> {
         match self.blocks.get(&address).map(|block| &block.kind) {
             Some(Kind::Device(buffer)) => self.gpu.free_fixed(self.clocks.host(), *buffer)?,
             Some(Kind::Managed(..)) => self.gpu.free(self.clocks.host(), VirtAddr(address))?,
@@ -166,7 +231,8 @@ impl Runtime {
                 )
             });
         let message = format!("no allocation of the GPU starts at {address:#x}{within}");
-        Fault::new(CudaError::INVALID_VALUE, message)
+        let defect = self.defect_at(address, Defect::BadFree);
+        Fault::new(CudaError::INVALID_VALUE, message).as_defect(defect)
     }
 
     /// The allocation that holds `address`, with its start.
@@ -198,9 +264,24 @@ impl Runtime {
     /// # Errors
     /// If they are not all within one allocation.
     pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], Fault> {
-        self.gpu
-            .bytes_mut(VirtAddr(address), bytes)
-            .map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))
+        self.bytes(address, bytes)?;
+        let bytes = self.gpu.bytes_mut(VirtAddr(address), bytes);
+        bytes.map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))
+    }
+
+    /// As [`Runtime::bytes_mut`], to read.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn bytes(&self, address: u64, bytes: u64) -> Result<&[u8], Fault> {
+        let found = self.gpu.bytes(VirtAddr(address), bytes);
+        found.map_err(|error| self.outside(address, error.to_string()))
+    }
+
+    /// A copy or fill that uses memory which is not there.
+    pub fn outside(&self, address: u64, message: String) -> Fault {
+        let defect = self.defect_at(address, Defect::OutOfBounds);
+        Fault::new(CudaError::INVALID_VALUE, message).as_defect(defect)
     }
 
     /// Free and total bytes of GPU memory, for `cudaMemGetInfo`.

@@ -4,6 +4,7 @@ mod arrays;
 mod clusters;
 mod conditionals;
 mod copies;
+mod deeds;
 mod failures;
 mod graph_memory;
 mod graphs;
@@ -14,8 +15,10 @@ mod kept;
 mod launches;
 mod memory;
 mod mipmaps;
+mod moments;
 mod pages;
 mod planned;
+mod races;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -26,11 +29,13 @@ mod work;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use pagemill_ptx::Defect;
 use pagemill_sim::parts::link::Direction;
 use pagemill_sim::{Gpu, GpuMachine, ModuleId, Options, Report, TransferMode};
 use pagemill_types::Picos;
 
 use crate::error::{CudaError, Fault};
+use crate::maps;
 use crate::results::{DefectFound, FailedLaunches};
 use crate::setting::Setting;
 
@@ -42,12 +47,14 @@ pub use images::FunctionKey;
 pub use ipc::IpcHandle;
 pub use launches::{FunctionAttributes, Launch};
 pub use memory::Side;
+pub use moments::Moment;
 pub use streams::StreamId;
 pub use views::{MipReading, View};
 pub use virtual_memory::GRANULE_BYTES;
 pub use work::{Choice, Conditional, Graph, Step, Work};
 
 use arrays::Arrays;
+use deeds::Deeds;
 use graph_memory::GraphMemory;
 use graphs::Graphs;
 use held::Held;
@@ -68,6 +75,7 @@ pub struct Runtime {
     setting: Setting,
     gpu: Gpu,
     clocks: Clocks,
+    deeds: Deeds,
     blocks: Blocks,
     arrays: Arrays,
     mipmaps: Mipmaps,
@@ -115,6 +123,7 @@ impl Runtime {
         let mut gpu = Gpu::new(&setting.machine, setting.mode.clone(), options)
             .map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))?;
         gpu.listen_to_moves();
+        gpu.device_memory_mut().know_cpu_memory(maps::describe);
         if setting.check {
             gpu.check();
         }
@@ -124,6 +133,7 @@ impl Runtime {
             setting,
             gpu,
             clocks: Clocks::default(),
+            deeds: Deeds::default(),
             blocks: Blocks::new(),
             arrays: Arrays::default(),
             mipmaps: Mipmaps::default(),
@@ -192,7 +202,25 @@ impl Runtime {
         found.iter().map(ToString::to_string).collect()
     }
 
-    /// All mistakes of kernels that were found.
+    /// Notes a call that was a mistake; whether it was the first such one at its place. Nothing where mistakes are not
+    /// looked for.
+    pub fn note_call(&mut self, defect: Defect, place: &str, message: &str) -> bool {
+        let known = self.gpu.findings().len();
+        let memory = self.gpu.device_memory_mut();
+        memory.note_call(defect, place, message.to_owned());
+        self.gpu.findings().len() > known
+    }
+
+    /// What mistake it is to use memory at `address`, where no allocation is.
+    pub(super) fn defect_at(&self, address: u64, otherwise: Defect) -> Defect {
+        let near = self.gpu.device_memory().nearest(address).allocation;
+        match near.is_some_and(|near| near.freed && near.distance.is_none()) {
+            true => Defect::FreedMemory,
+            false => otherwise,
+        }
+    }
+
+    /// All mistakes that were found.
     pub fn defects(&self) -> Vec<DefectFound> {
         self.gpu.findings().iter().map(DefectFound::new).collect()
     }
@@ -210,7 +238,7 @@ impl Runtime {
         stream: StreamId,
         work: impl FnOnce(&mut Gpu, Picos) -> Result<Picos, Fault>,
     ) -> Result<Picos, Fault> {
-        let start = self.clocks.start(stream)?;
+        let start = self.clocks.start(stream)?.at;
         let done = work(&mut self.gpu, start)?;
         self.clocks.end(stream, done)?;
         Ok(done)

@@ -8,7 +8,7 @@ use pagemill_sim::{Arrived, TransferMode};
 use pagemill_types::{PageSize, Picos};
 
 use super::Runtime;
-use super::memory::Kind;
+use super::memory::{Block, Kind, Pinned};
 use crate::error::{CudaError, Fault};
 use crate::managed::{self, Closed, GRANULE_BYTES_MIN, Touched, Views};
 
@@ -161,8 +161,14 @@ impl Runtime {
             return;
         }
         managed::expect_touches();
+        if self.setting.check {
+            self.note_touches(&managed::take_places());
+        }
         let mut at = self.clocks.host();
         for block in self.blocks.values_mut() {
+            if let Kind::Pinned(Pinned::Watched(pages)) = &mut block.kind {
+                pages.take_touched(block.bytes);
+            }
             let Kind::Managed(buffer, pages) = &mut block.kind else {
                 continue;
             };
@@ -180,8 +186,39 @@ impl Runtime {
 
     /// Of several runtimes in a process one has managed memory, and touches are for it.
     fn has_managed_memory(&self) -> bool {
-        let mut blocks = self.blocks.values();
-        blocks.any(|block| matches!(block.kind, Kind::Managed(..)))
+        self.blocks.values().any(|block| block.pages().is_some())
+    }
+
+    /// Whether some touches of the CPU can be seen for `--check`.
+    pub(super) fn has_watched_memory(&self) -> bool {
+        self.setting.check && self.has_managed_memory()
+    }
+
+    /// Closes all pages of the ascending ranges `written`, from one address to another, so that the CPU's next touch is seen.
+    pub(super) fn close_watched_pages(&mut self, written: &[(u64, u64)]) {
+        for pages in self.blocks.values_mut().filter_map(Block::pages_mut) {
+            let (cpu, granule) = (pages.views.cpu(), pages.granule_bytes);
+            let first = written.partition_point(|(_, end)| *end <= cpu.start);
+            let here = written[first..]
+                .iter()
+                .take_while(|(start, _)| *start < cpu.end);
+            let starts = here.flat_map(|&(start, end)| {
+                let first = start.max(cpu.start) - (start.max(cpu.start) - cpu.start) % granule;
+                (first..end.min(cpu.end)).step_by(granule as usize)
+            });
+            // Without, a touch is not seen.
+            let _ = pages.close(starts, Closed::All);
+        }
+    }
+
+    /// Opens what is closed: nothing that the CPU touches can be a mistake.
+    pub(super) fn open_watched_pages(&mut self) {
+        for pages in self.blocks.values_mut().filter_map(Block::pages_mut) {
+            let is_closed = pages.closed.iter().any(Option::is_some);
+            if is_closed && managed::open(pages.views.cpu()).is_ok() {
+                pages.closed.fill(None);
+            }
+        }
     }
 
     /// Before the page manager looks at pages: those that the CPU has touched first are in its memory.

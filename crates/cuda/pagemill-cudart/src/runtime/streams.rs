@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use pagemill_types::Picos;
 
 use super::Runtime;
+use super::moments::{Knows, Mark, Moment};
 use crate::error::{CudaError, Fault};
 
 /// A stream: 0 and 1 are the default stream of the process, 2 that of a thread, others were created.
@@ -38,44 +39,66 @@ impl StreamId {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+impl std::fmt::Display for StreamId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            _ if self.is_legacy() => write!(f, "the default stream"),
+            Self::PER_THREAD => write!(f, "the default stream of a thread"),
+            Self::GRAPH_LANE => write!(f, "a graph"),
+            Self(id) => write!(f, "stream {id:#x}"),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
 struct Stream {
     /// When everything in it is done.
-    ready: Picos,
+    ready: Moment,
     /// Whether it waits for the default stream, and that for it.
     blocking: bool,
+    /// Its line of work.
+    line: u64,
 }
 
 /// When the host and every stream are.
 #[derive(Debug)]
 pub(super) struct Clocks {
-    host: Picos,
-    legacy: Picos,
+    host: Moment,
+    legacy: Moment,
+    /// What streams did that are gone.
+    gone: Knows,
     streams: BTreeMap<StreamId, Stream>,
     /// When each event happened; `None` before it was recorded.
-    events: BTreeMap<u64, Option<Picos>>,
+    events: BTreeMap<u64, Option<Moment>>,
     next: u64,
+    /// Deeds so far, and lanes.
+    deeds: u64,
+    lanes: u64,
 }
 
 impl Default for Clocks {
     fn default() -> Self {
         let per_thread = Stream {
-            ready: Picos::ZERO,
+            ready: Moment::default(),
             blocking: true,
+            line: StreamId::PER_THREAD.0,
         };
         Self {
-            host: Picos::ZERO,
-            legacy: Picos::ZERO,
+            host: Moment::default(),
+            legacy: Moment::default(),
+            gone: Knows::default(),
             streams: BTreeMap::from([(StreamId::PER_THREAD, per_thread)]),
             events: BTreeMap::new(),
             next: StreamId::FIRST_CREATED,
+            deeds: 0,
+            lanes: 0,
         }
     }
 }
 
 impl Clocks {
-    fn stream(&self, id: StreamId) -> Result<Stream, Fault> {
-        let known = self.streams.get(&id).copied();
+    fn stream(&self, id: StreamId) -> Result<&Stream, Fault> {
+        let known = self.streams.get(&id);
         known.ok_or_else(|| {
             let message = format!("there is no stream {:#x}", id.0);
             Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
@@ -83,61 +106,136 @@ impl Clocks {
     }
 
     /// When everything that was put into `stream` is done.
-    fn ready(&self, stream: StreamId) -> Result<Picos, Fault> {
+    pub(super) fn ready(&self, stream: StreamId) -> Result<Moment, Fault> {
         if !stream.is_legacy() {
-            return Ok(self.stream(stream)?.ready);
+            return Ok(self.stream(stream)?.ready.clone());
         }
         let blocking = self.streams.values().filter(|stream| stream.blocking);
-        Ok(blocking.fold(self.legacy, |latest, stream| latest.max(stream.ready)))
+        Ok(blocking.fold(self.legacy.clone(), |latest, stream| {
+            latest.join(&stream.ready)
+        }))
     }
 
     /// When something that the host puts into `stream` now can begin.
-    pub(super) fn start(&self, stream: StreamId) -> Result<Picos, Fault> {
-        let ready = self.ready(stream)?.max(self.host);
+    pub(super) fn start(&self, stream: StreamId) -> Result<Moment, Fault> {
+        let ready = self.ready(stream)?.join(&self.host);
         let waits = stream.is_legacy() || self.stream(stream)?.blocking;
-        Ok(if waits { ready.max(self.legacy) } else { ready })
+        Ok(if waits {
+            ready.join(&self.legacy)
+        } else {
+            ready
+        })
+    }
+
+    /// The next deed of `stream`, which everything behind it knows of, and what it knows itself.
+    pub(super) fn deed(&mut self, stream: StreamId) -> Result<(Mark, Knows), Fault> {
+        let start = self.start(stream)?;
+        self.deeds += 1;
+        let mut mark = Mark {
+            line: StreamId::LEGACY.0,
+            number: self.deeds,
+        };
+        let own = match self.streams.get_mut(&stream) {
+            Some(own) => {
+                mark.line = own.line;
+                &mut own.ready.knows
+            }
+            None => &mut self.legacy.knows,
+        };
+        own.clone_from(&start.knows);
+        own.add(mark);
+        Ok((mark, start.knows))
+    }
+
+    /// What the host knows of.
+    pub(super) fn host_knows(&self) -> &Knows {
+        &self.host.knows
+    }
+
+    /// The host knows of everything, and so does whatever it asks for from now on.
+    pub(super) fn forget_deeds(&mut self) {
+        self.host.knows.forget();
+        self.legacy.knows.forget();
+        self.gone.forget();
+        let streams = self.streams.values_mut();
+        streams.for_each(|stream| stream.ready.knows.forget());
+        let events = self.events.values_mut().flatten();
+        events.for_each(|event| event.knows.forget());
     }
 
     /// Notes that what was put into `stream` is done at `end`.
     pub(super) fn end(&mut self, stream: StreamId, end: Picos) -> Result<(), Fault> {
         if stream.is_legacy() {
-            self.legacy = self.legacy.max(end);
+            self.legacy.at = self.legacy.at.max(end);
             return Ok(());
         }
         self.stream(stream)?;
         if let Some(stream) = self.streams.get_mut(&stream) {
-            stream.ready = stream.ready.max(end);
+            stream.ready.at = stream.ready.at.max(end);
+        }
+        Ok(())
+    }
+
+    /// What is put into `stream` from now on waits for `moment`.
+    pub(super) fn wait_for(&mut self, stream: StreamId, moment: &Moment) -> Result<(), Fault> {
+        if stream.is_legacy() {
+            self.legacy.wait_for(moment);
+            return Ok(());
+        }
+        self.stream(stream)?;
+        if let Some(stream) = self.streams.get_mut(&stream) {
+            stream.ready.wait_for(moment);
         }
         Ok(())
     }
 
     /// A stream with nothing in it, from `ready` on.
-    pub(super) fn lane(&mut self, ready: Picos) -> StreamId {
+    pub(super) fn lane(&mut self, ready: Moment) -> StreamId {
+        self.lanes += 1;
         let lane = Stream {
             ready,
             blocking: false,
+            line: u64::MAX - self.lanes,
         };
         self.streams.insert(StreamId::GRAPH_LANE, lane);
         StreamId::GRAPH_LANE
     }
 
     pub(super) fn host(&self) -> Picos {
-        self.host
+        self.host.at
     }
 
     /// The host waits until `at`.
     pub(super) fn host_waits(&mut self, at: Picos) {
-        self.host = self.host.max(at);
+        self.host.at = self.host.at.max(at);
+    }
+
+    /// The host waits for all that `moment` is behind.
+    fn host_waits_for(&mut self, moment: &Moment) {
+        self.host.wait_for(moment);
+    }
+
+    /// Behind everything everywhere.
+    fn all(&self) -> Moment {
+        let gone = Moment {
+            at: Picos::ZERO,
+            knows: self.gone.clone(),
+        };
+        let streams = self.streams.values().map(|stream| &stream.ready);
+        streams.fold(
+            self.host.clone().join(&self.legacy).join(&gone),
+            Moment::join,
+        )
     }
 
     /// When everything everywhere is done.
     pub(super) fn end_of_all(&self) -> Picos {
-        let streams = self.streams.values().map(|stream| stream.ready);
-        streams.fold(self.host.max(self.legacy), Picos::max)
+        let streams = self.streams.values().map(|stream| stream.ready.at);
+        streams.fold(self.host.at.max(self.legacy.at), Picos::max)
     }
 
-    fn event(&self, event: u64) -> Result<Option<Picos>, Fault> {
-        let known = self.events.get(&event).copied();
+    fn event(&self, event: u64) -> Result<Option<&Moment>, Fault> {
+        let known = self.events.get(&event).map(Option::as_ref);
         known.ok_or_else(|| {
             let message = format!("there is no event {event:#x}");
             Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
@@ -150,8 +248,12 @@ impl Runtime {
     pub fn create_stream(&mut self, blocking: bool) -> StreamId {
         let id = StreamId(self.clocks.next);
         self.clocks.next += 1;
-        let ready = self.clocks.host;
-        self.clocks.streams.insert(id, Stream { ready, blocking });
+        let stream = Stream {
+            ready: Moment::at(self.clocks.host.at),
+            blocking,
+            line: id.0,
+        };
+        self.clocks.streams.insert(id, stream);
         id
     }
 
@@ -160,7 +262,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such stream, or it is a default stream.
     pub fn destroy_stream(&mut self, id: StreamId) -> Result<(), Fault> {
-        let ready = self.clocks.stream(id)?.ready;
+        let ready = self.clocks.stream(id)?.ready.clone();
         if self.is_held(id) {
             // It goes with the process.
             return Ok(());
@@ -170,7 +272,8 @@ impl Runtime {
             return Err(Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message));
         }
         // What it did still bounds the end of the run.
-        self.clocks.legacy = self.clocks.legacy.max(ready);
+        self.clocks.legacy.at = self.clocks.legacy.at.max(ready.at);
+        self.clocks.gone.learn(&ready.knows);
         self.clocks.streams.remove(&id);
         Ok(())
     }
@@ -182,13 +285,22 @@ impl Runtime {
     pub fn synchronize_stream(&mut self, stream: StreamId) -> Result<(), Fault> {
         self.not_while_capturing(stream, "waiting")?;
         let ready = self.clocks.ready(stream)?;
-        self.clocks.host_waits(ready);
+        self.clocks.host_waits_for(&ready);
+        self.host_has_waited();
         Ok(())
     }
 
     /// The host waits for everything.
     pub fn synchronize(&mut self) {
-        self.clocks.host_waits(self.clocks.end_of_all());
+        let all = self.clocks.all();
+        self.clocks.host_waits_for(&all);
+        self.host_has_waited();
+    }
+
+    /// The host knows of all that `moment` is behind, though it has not waited for it.
+    pub(super) fn host_learns(&mut self, moment: &Moment) {
+        self.clocks.host.knows.learn(&moment.knows);
+        self.host_has_waited();
     }
 
     /// Whether the stream is non-blocking.
@@ -252,8 +364,9 @@ impl Runtime {
     /// # Errors
     /// If there is no such event.
     pub fn synchronize_event(&mut self, event: u64) -> Result<(), Fault> {
-        if let Some(at) = self.clocks.event(event)? {
-            self.clocks.host_waits(at);
+        if let Some(moment) = self.clocks.event(event)?.cloned() {
+            self.clocks.host_waits_for(&moment);
+            self.host_has_waited();
         }
         Ok(())
     }
@@ -270,8 +383,8 @@ impl Runtime {
             self.hold_wait(stream, event);
             return Ok(());
         }
-        match self.clocks.event(event)? {
-            Some(at) => self.clocks.end(stream, at),
+        match self.clocks.event(event)?.cloned() {
+            Some(moment) => self.clocks.wait_for(stream, &moment),
             None => self.clocks.ready(stream).map(|_| ()),
         }
     }
@@ -285,10 +398,11 @@ impl Runtime {
             if self.is_event_held(event) {
                 return Err(Fault::silent(CudaError::NOT_READY));
             }
-            self.clocks.event(event)?.ok_or_else(|| {
+            let moment = self.clocks.event(event)?.ok_or_else(|| {
                 let message = format!("event {event:#x} was not recorded");
                 Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
-            })
+            });
+            Ok(moment?.at)
         };
         let (start, end): (Picos, Picos) = (recorded(start)?, recorded(end)?);
         Ok(((end.0 as f64 - start.0 as f64) * 1e-9) as f32)

@@ -1,6 +1,7 @@
 //! Which calls make a CUDA program faster.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -26,7 +27,7 @@ const WIDTH_MAX: u16 = 120;
 
 /// Runs the program with one change at a time, and shows what gains.
 pub fn advise(arguments: &ProgramArguments) -> Result<(), Failure> {
-    interrupt::install();
+    let stop = interrupt::stop_programs_first();
     if let Some(out) = &arguments.out {
         OutputDir::check(out).map_err(Failure::BadOutput)?;
     }
@@ -41,13 +42,26 @@ pub fn advise(arguments: &ProgramArguments) -> Result<(), Failure> {
         spec,
         runs: arguments.runs.get(),
         ignored: &arguments.ignored,
+        stop: &stop,
     };
     let bar = bar(question.runs);
     let answer = pagemill_run::advisor::advise(&question, &mut |progress| show(&bar, progress));
     bar.finish_and_clear();
-    let answer = answer.map_err(failure)?;
+    let is_stopped = stop.load(Ordering::Relaxed);
+    let answer = answer.map_err(|error| match is_stopped {
+        true => Failure::Interrupted("interrupted before the program had run once".to_owned()),
+        false => failure(error),
+    })?;
     warn_of_unheeded(spec, &answer);
     let mut set = result_set(spec, &answer, scenario.seed);
+    if is_stopped {
+        hand_over(arguments.out.as_deref(), &set, || print(arguments, &set))?;
+        let text = format!(
+            "interrupted after {} of at most {} runs: this is what was known by then",
+            answer.runs, question.runs
+        );
+        return Err(Failure::Interrupted(text));
+    }
     if !arguments.machines.is_empty() || !arguments.factors.is_empty() {
         machines::add(arguments, &arguments.machine, &answer, &mut set)?;
     }

@@ -27,6 +27,17 @@ pub fn stop_first() -> Arc<AtomicBool> {
     stop
 }
 
+/// As [`stop_first`], but the programs that run end at once.
+pub fn stop_programs_first() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&stop);
+    let _ = ctrlc::set_handler(move || match seen.swap(true, Ordering::Relaxed) {
+        true => end(),
+        false => children::end_all(),
+    });
+    stop
+}
+
 /// As [`install`], but the first Ctrl-C only ends the programs that run, for a command that shows what they leave. A later
 /// [`install`] has no effect.
 pub fn programs_first() {

@@ -57,6 +57,51 @@ __global__ void half_tile(int* data, int, bool mended)
     data[threadIdx.x] = tile[THREADS - 1 - threadIdx.x];  // HERE uninitialized-shared
 }
 
+__device__ void copy_one(int* to, const int* from)
+{
+    unsigned place = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(place), "l"(from) : "memory");
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+__global__ void own_copy(int* data, int, bool mended)
+{
+    __shared__ int tile[THREADS];
+    copy_one(&tile[threadIdx.x], &data[threadIdx.x]);
+    if (mended)
+        asm volatile("cp.async.wait_group 0;" ::: "memory");
+    data[threadIdx.x] = tile[threadIdx.x];  // HERE uninitialized-copy
+}
+
+// A barrier waits for threads, not for their copies.
+__global__ void copy_of_another(int* data, int, bool mended)
+{
+    __shared__ int tile[THREADS];
+    copy_one(&tile[threadIdx.x], &data[threadIdx.x]);
+    if (mended)
+        asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+    int seen = tile[(threadIdx.x + 32) % THREADS];  // HERE uninitialized-copy-of-another
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    data[threadIdx.x] = seen;
+}
+
+// Copies of the next round are under way while the bytes of this one are read.
+__global__ void copy_ahead(int* data)
+{
+    __shared__ int tiles[2][THREADS];
+    int sum = 0;
+    copy_one(&tiles[0][threadIdx.x], &data[threadIdx.x]);
+    for (int round = 0; round < 4; round++) {
+        asm volatile("cp.async.wait_group 0;" ::: "memory");
+        __syncthreads();
+        if (round < 3)
+            copy_one(&tiles[(round + 1) % 2][threadIdx.x], &data[threadIdx.x]);
+        sum += tiles[round % 2][(threadIdx.x + 1) % THREADS];
+    }
+    data[THREADS + threadIdx.x] = sum;
+}
+
 __global__ void neighbor(int* data, int, bool mended)
 {
     __shared__ int tile[THREADS];
@@ -167,6 +212,14 @@ __global__ void count_up(int* data, int, bool mended)
         data[0] = data[0] + 1;  // HERE global-race-of-writes
 }
 
+// The store of block 0 may come after the atomics of others, whatever block 0 adds itself.
+__global__ void zero_and_count(int* data, int, bool mended)
+{
+    if (blockIdx.x == 0 && threadIdx.x == 0 && !mended)
+        data[0] = 0;
+    atomicAdd(data, 1);  // HERE global-race-behind-atomic
+}
+
 __global__ void sum_over_grid(int* data, int count, bool mended)
 {
     cg::grid_group grid = cg::this_grid();
@@ -221,6 +274,23 @@ __global__ void bytes(unsigned char* data, int count, bool)
     tile[threadIdx.x] = threadIdx.x;
     __syncthreads();
     data[blockIdx.x + gridDim.x * threadIdx.x] = tile[THREADS - 1 - threadIdx.x];
+}
+
+struct Padded {
+    char kind;
+    int value;
+};
+
+__global__ void fill_padded(Padded* data)
+{
+    data[threadIdx.x].kind = 1;
+    data[threadIdx.x].value = threadIdx.x;
+}
+
+// What lies between the fields is copied along, and never written.
+__global__ void copy_padded(const Padded* from, Padded* to)
+{
+    to[threadIdx.x] = from[threadIdx.x];
 }
 
 // Lanes read a place, one of them alone reads it again after the others, and writes.
@@ -308,6 +378,10 @@ int main(int argc, char** argv)
         kernel = sum_of_four;
     } else if (is("uninitialized-shared"))
         kernel = half_tile;
+    else if (is("uninitialized-copy") || is("uninitialized-copy-of-another")) {
+        cudaMemset(data, 0, bytes_of_data);
+        kernel = is("uninitialized-copy") ? own_copy : copy_of_another;
+    }
     else if (is("shared-race"))
         kernel = neighbor;
     else if (is("shared-race-of-rounds"))
@@ -326,6 +400,9 @@ int main(int argc, char** argv)
     else if (is("global-race-of-writes")) {
         cudaMemset(data, 0, bytes_of_data);
         kernel = count_up, blocks = 4;
+    } else if (is("global-race-behind-atomic")) {
+        cudaMemset(data, 0, bytes_of_data);
+        kernel = zero_and_count, blocks = 4;
     } else if (is("global-race-of-grid"))
         blocks = 4;
     else if (is("divergence"))
@@ -339,6 +416,7 @@ int main(int argc, char** argv)
         all_set_a_flag<<<3, THREADS>>>(data, count, true);
         cudaMemset(data, 0, bytes_of_data);
         lock<<<8, THREADS>>>(data, count, true);
+        copy_ahead<<<1, THREADS>>>(data);
         counts_of_a_warp<<<1, THREADS>>>(data, count, true);
         read_and_arrive<<<1, THREADS>>>(data, count, true);
         void* own[] = {&data, &count, &mended};
@@ -348,6 +426,10 @@ int main(int argc, char** argv)
         // The next launch begins when the last has ended.
         bytes<<<4, THREADS>>>(reinterpret_cast<unsigned char*>(data), count, true);
         write_all<<<1, THREADS>>>(data, THREADS, true);
+        Padded* padded;
+        cudaMalloc(&padded, 2 * THREADS * sizeof(Padded));
+        fill_padded<<<1, THREADS>>>(padded);
+        copy_padded<<<1, THREADS>>>(padded, padded + THREADS);
     } else {
         printf("no kernel %s\n", which);
         return 3;

@@ -15,6 +15,8 @@ pub use hints::{Change, Configuration};
 pub use rows::{ALLOCATION_ROW, CHANGE_ROW, calls_to_add, result_set, table_of};
 pub use search::{Answer, Progress, Tried, Verdict};
 
+use std::sync::atomic::AtomicBool;
+
 use pagemill_scenario::CudaPoint;
 use pagemill_sim::Allocated;
 
@@ -43,6 +45,8 @@ pub struct Question<'a> {
     pub runs: usize,
     /// Lines of standard output with one of these texts may differ from run to run.
     pub ignored: &'a [String],
+    /// Set once no more runs are wanted: what is known by then is the answer.
+    pub stop: &'a AtomicBool,
 }
 
 /// Tries hints for the program, and says what each gains.

@@ -1,5 +1,7 @@
 //! Which change is tried next, and which is kept.
 
+use std::sync::atomic::Ordering;
+
 use super::Question;
 use super::allocations::{self, Allocation, Launched, weight};
 use super::hints::{Change, Configuration, for_program, for_site};
@@ -216,7 +218,7 @@ impl Search<'_, '_> {
         change: &Change,
         before: &mut Branch,
     ) -> Result<Option<usize>, PointError> {
-        if self.answer.runs >= self.question.runs {
+        if self.answer.runs >= self.question.runs || self.is_stopped() {
             return Ok(None);
         }
         let trying = match change {
@@ -228,7 +230,12 @@ impl Search<'_, '_> {
             most: self.question.runs,
             trying,
         });
-        let trial = (self.run)(&before.configuration.with(change))?;
+        let trial = (self.run)(&before.configuration.with(change));
+        if self.is_stopped() {
+            // That run was ended as well.
+            return Ok(None);
+        }
+        let trial = trial?;
         self.answer.runs += 1;
         let mut new = Tried {
             change: change.clone(),
@@ -262,7 +269,11 @@ impl Search<'_, '_> {
                 is_slower: seen % 2 == 1,
                 ..Configuration::default()
             };
-            let trial = (self.run)(&unchanged)?;
+            let trial = (self.run)(&unchanged);
+            if self.is_stopped() {
+                return Ok(Some(line));
+            }
+            let trial = trial?;
             self.answer.runs += 1;
             if trial.exit_code != self.exit_code {
                 return Err(PointError::Failed(format!(
@@ -274,6 +285,10 @@ impl Search<'_, '_> {
             self.judge.learn(&trial.output);
         }
         Ok(None)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.question.stop.load(Ordering::Relaxed)
     }
 
     fn name_of(&self, site: u64) -> String {

@@ -1,18 +1,16 @@
 //! Accesses as they happen: what they read must have a value, and must not race.
 
-use super::block::{in_warp, partner};
+use super::block::in_warp;
 use super::cells::{Cells, Conflict, SEVERAL, Stamp};
 use super::order::BlockRules;
 use super::rows::{Row, RowTouch, Rows};
-use super::shadow::Shadow;
-use super::sites::Site;
-use super::{BlockCheck, Checker, Defect, Place};
+use super::shadow::{Shadow, Valid};
+use super::{BlockCheck, Checker, Place};
 use crate::code::{AccessKind, MemoryInst};
 use crate::exec::access::{Stores, Target, lane_addresses, resolve};
 use crate::exec::dispatch::{self, Wide};
 use crate::exec::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use crate::memory::DeviceMemory;
-use crate::window::{self, Window};
 
 /// Stores that race, if they change anything: where, and what was there.
 #[derive(Debug, Default)]
@@ -34,23 +32,35 @@ struct Verdict {
 }
 
 /// One memory instruction of one warp.
-struct Step<'a> {
+pub(super) struct Step<'a> {
     frame: &'a Frame<'a>,
     inst: &'a MemoryInst,
     instruction: u32,
     mask: u32,
     is_strong: bool,
-    is_release: bool,
+    pub(super) is_release: bool,
+    is_copy: bool,
     line: u32,
 }
 
 impl Step<'_> {
-    fn writes(&self) -> bool {
+    pub(super) fn writes(&self) -> bool {
         self.inst.kind != AccessKind::Load
     }
 
-    fn reads(&self) -> bool {
+    pub(super) fn reads(&self) -> bool {
         self.inst.kind != AccessKind::Store
+    }
+
+    /// Whether one lane's access reads what has no value. A copied struct brings its padding along: a load is no mistake as
+    /// long as some of its bytes have a value.
+    #[inline(always)]
+    fn is_unset(&self, valid: &Valid, offset: usize) -> bool {
+        let bytes = self.inst.lane_bytes() as usize;
+        if !self.reads() || valid.all(offset, bytes) {
+            return false;
+        }
+        self.writes() || !valid.any(offset, bytes)
     }
 
     fn place(&self, block: &BlockCheck, lane: usize) -> Place {
@@ -101,6 +111,7 @@ impl Stores<'_> {
                 mask,
                 is_strong: site.is_some_and(|site| site.is_strong),
                 is_release: site.is_some_and(|site| site.is_release),
+                is_copy: site.is_some_and(|site| site.is_copy),
                 line: site.map_or(0, |site| site.line_number),
             };
             let mut addresses = lane_addresses(frame, inst);
@@ -168,6 +179,9 @@ impl Stores<'_> {
             instruction,
         };
         let range = (offset as usize, bytes);
+        if block.flying.touches(range.0, range.1) {
+            checker.note_early(place, offset, bytes);
+        }
         if !block.valid.all(range.0, range.1) {
             checker.note_unset(place, AccessKind::Load, (offset, true), bytes);
         }
@@ -181,13 +195,13 @@ impl Stores<'_> {
 }
 
 /// All that a look at an access needs.
-struct Parts<'a> {
+pub(super) struct Parts<'a> {
     memory: &'a mut DeviceMemory,
     shared: &'a [u8],
     /// Whether other blocks reach the shared memory: what they do there is not known.
     has_neighbors: bool,
-    checker: &'a mut Checker,
-    block: &'a mut BlockCheck,
+    pub(super) checker: &'a mut Checker,
+    pub(super) block: &'a mut BlockCheck,
     hint: &'a mut u32,
     verdicts: &'a mut Verdicts,
 }
@@ -283,6 +297,8 @@ impl Parts<'_> {
         let block = &mut *self.block;
         let is_repeated = row != last;
         if row.is_same
+            || step.is_copy
+            || step.reads() && !block.flying.is_empty()
             || step.is_strong
             || step.writes() && is_repeated
             || step.reads() && !block.valid.all(offset, row.bytes(lane_bytes))
@@ -310,7 +326,16 @@ impl Parts<'_> {
     /// One lane, or several that read the same.
     fn lane_in_shared(&mut self, step: &Step<'_>, lane: usize, offset: usize, actor: u32) {
         let bytes = step.inst.lane_bytes() as usize;
-        if step.reads() && !self.block.valid.all(offset, bytes) {
+        if step.reads() && self.block.flying.touches(offset, bytes) {
+            let place = step.place(self.block, lane);
+            self.checker.note_early(place, offset as u64, bytes);
+        }
+        if step.is_copy && step.writes() {
+            let thread = self.block.warp * LANES as u32 + lane as u32;
+            let room = self.shared.len();
+            self.block.flying.start(thread, (offset, bytes), room);
+        }
+        if step.is_unset(&self.block.valid, offset) {
             let place = step.place(self.block, lane);
             let at = (offset as u64, true);
             self.checker.note_unset(place, step.inst.kind, at, bytes);
@@ -356,7 +381,10 @@ impl Parts<'_> {
                 .get_or_insert_with(|| Cells::new(size, base.is_multiple_of(4)));
             let rows = Rows::of(addresses, here, bytes);
             for row in rows {
-                if !self.row_in_global(step, &row, cells, (addresses[row.lane] - base) as usize) {
+                let offset = (addresses[row.lane] - base) as usize;
+                let end = offset + row.bytes(bytes);
+                shadow.seen.widen(self.checker.began, offset, end);
+                if !self.row_in_global(step, &row, cells, offset) {
                     for lane in row.lanes() {
                         self.lane_in_global(step, lane, cells, addresses, base);
                     }
@@ -439,7 +467,10 @@ impl Parts<'_> {
             if valid.all(offset(row.lane), row.bytes(bytes)) {
                 continue;
             }
-            for lane in row.lanes().filter(|&lane| !valid.all(offset(lane), bytes)) {
+            for lane in row
+                .lanes()
+                .filter(|&lane| step.is_unset(valid, offset(lane)))
+            {
                 let place = step.place(self.block, lane);
                 let target = (addresses[lane], false);
                 self.checker
@@ -468,8 +499,7 @@ impl Parts<'_> {
             if !self.memory.is_taken(addresses[lane]) {
                 self.checker.note_free(place, step.inst.kind, target, bytes);
             } else if let Some(valid) = &shadow.valid
-                && step.reads()
-                && !valid.all(offset, bytes)
+                && step.is_unset(valid, offset)
             {
                 self.checker
                     .note_unset(place, step.inst.kind, target, bytes);
@@ -515,57 +545,6 @@ impl Parts<'_> {
             conflict,
         });
     }
-
-    /// A strong access to global memory: what others released there is known, and what was fenced is released.
-    fn meet_in_global(&mut self, step: &Step<'_>, addresses: &Line<u64>, mask: u32) {
-        let releases = step.writes() && (self.block.has_fenced || step.is_release);
-        if !releases && self.checker.order.is_empty() {
-            return;
-        }
-        let actor = (self.block.index % u64::from(SEVERAL)) as u32;
-        for place in places(addresses, mask) {
-            if Window::of(place) != Window::Global {
-                continue;
-            }
-            if step.reads() {
-                let time = self.checker.time;
-                if self.checker.order.acquire(place, actor, time).is_some() {
-                    self.checker.tick();
-                }
-            }
-            if releases {
-                let time = self.checker.time;
-                self.checker.order.release(place, actor, time);
-                self.checker.tick();
-            }
-        }
-    }
-
-    /// The same in shared memory, among the warps of a block.
-    fn meet_in_shared(&mut self, step: &Step<'_>, addresses: &Line<u64>, mask: u32) {
-        let block = &mut *self.block;
-        let releases = step.writes() && (block.has_fenced || step.is_release);
-        if !releases && block.rules.order.is_empty() {
-            return;
-        }
-        for place in places(addresses, mask) {
-            let (warp, time) = (block.warp, block.time);
-            if step.reads() {
-                let found = block.rules.order.acquire(place, warp, time);
-                if let Some(own) = found {
-                    block.tick();
-                    if let Some(own) = own {
-                        block.synced(warp, own + 1);
-                    }
-                }
-            }
-            if releases {
-                let time = block.time;
-                block.rules.order.release(place, warp, time);
-                block.tick();
-            }
-        }
-    }
 }
 
 /// A bit for each lane that is at most `room` bytes from `base` on.
@@ -576,85 +555,4 @@ fn inside(addresses: &Line<u64>, base: u64, room: u64) -> u32 {
         bits |= u32::from(addresses[lane].wrapping_sub(base) <= room) << lane;
     }
     bits
-}
-
-/// Addresses of the lanes, each once in a row.
-fn places(addresses: &Line<u64>, mask: u32) -> Vec<u64> {
-    let mut places: Vec<u64> = lanes_of(mask).map(|lane| addresses[lane]).collect();
-    places.dedup();
-    places
-}
-
-fn verb(kind: AccessKind) -> &'static str {
-    match kind {
-        AccessKind::Load => "load",
-        AccessKind::Store => "store",
-        AccessKind::Atomic | AccessKind::Reduction => "atomic access",
-    }
-}
-
-/// An address, or an offset in shared memory.
-fn spot((address, is_shared): (u64, bool)) -> String {
-    match is_shared {
-        true => format!("offset {:#x} of shared memory", address % window::BYTES),
-        false => format!("{address:#x}"),
-    }
-}
-
-impl Checker {
-    fn site(&self, instruction: u32) -> Option<Site> {
-        self.current.as_ref()?.sites.site(instruction).copied()
-    }
-
-    fn note_unset(&mut self, place: Place, kind: AccessKind, at: (u64, bool), bytes: usize) {
-        self.note(Defect::Uninitialized, place, || {
-            format!(
-                "{} of {bytes} bytes at {}, which nothing has written",
-                verb(kind),
-                spot(at)
-            )
-        });
-    }
-
-    fn note_free(&mut self, place: Place, kind: AccessKind, at: (u64, bool), bytes: usize) {
-        self.note(Defect::FreedMemory, place, || {
-            format!(
-                "{} of {bytes} bytes at {} on the heap of malloc in kernels, which was freed or never handed out",
-                verb(kind),
-                spot(at)
-            )
-        });
-    }
-
-    fn note_race(&mut self, place: Place, kind: AccessKind, at: (u64, bool), conflict: Conflict) {
-        let (_, is_shared) = at;
-        let earlier = if conflict.after_write {
-            "write"
-        } else {
-            "read"
-        };
-        let other = conflict.other;
-        let who = match is_shared && !conflict.after_write {
-            true => partner(other, place.thread),
-            false => (other.thread(), other.line()),
-        };
-        let block = u64::from(other.actor() % SEVERAL);
-        let is_own = block == place.block % u64::from(SEVERAL);
-        let other = match is_shared {
-            true => self.describe(None, who),
-            false if other.is_of_several() && is_own => "threads of several blocks".to_owned(),
-            false => self.describe(Some(block), who),
-        };
-        let (defect, missing) = match is_shared {
-            true => (Defect::SharedRace, "no barrier"),
-            false => (Defect::GlobalRace, "no fence and atomic"),
-        };
-        self.note(defect, place, || {
-            format!(
-                "{} at {} after a {earlier} by {other}, with {missing} between them",
-                verb(kind),
-                spot(at)
-            )
-        });
-    }
 }

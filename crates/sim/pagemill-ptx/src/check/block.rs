@@ -1,6 +1,7 @@
 //! The block at hand: its shared memory, and what orders its warps.
 
 use super::cells::{Cells, Rules, SEVERAL, Stamp, TIME_MAX};
+use super::copies::Flying;
 use super::order::Order;
 use super::shadow::Valid;
 use crate::exec::line::LANES;
@@ -54,6 +55,8 @@ pub(crate) struct BlockCheck {
     pub(super) time: u64,
     pub(super) floor: u64,
     pub(super) rules: WarpRules,
+    /// Copies that nothing has waited for.
+    pub(super) flying: Flying,
     /// Whether a thread has executed a fence.
     pub(super) has_fenced: bool,
     /// By barrier, the warps that have come, and when.
@@ -125,6 +128,7 @@ impl BlockCheck {
                 order: Order::default(),
                 synced: vec![0; warps as usize],
             },
+            flying: Flying::default(),
             has_fenced: false,
             arrivals: Vec::new(),
         }
@@ -135,6 +139,7 @@ impl BlockCheck {
         self.index = index;
         self.valid.clear();
         self.has_fenced = false;
+        self.flying.clear();
         self.arrivals.clear();
         self.meet();
     }

@@ -142,6 +142,10 @@ impl Stamps {
         self.room.len().saturating_sub(Self::SLACK)
     }
 
+    fn all(&self) -> &[u64] {
+        &self.room[self.start..self.start + self.len()]
+    }
+
     #[inline(always)]
     fn get_mut(&mut self, range: Range<usize>) -> Option<&mut [u64]> {
         let end = self.start + self.len();
@@ -151,7 +155,7 @@ impl Stamps {
     /// Each of them `times` times.
     fn spread(&self, times: usize) -> Self {
         let mut spread = Self::none(self.len() * times);
-        let from = &self.room[self.start..self.start + self.len()];
+        let from = self.all();
         let to = spread.room[spread.start..].chunks_exact_mut(times);
         from.iter()
             .zip(to)
@@ -172,6 +176,11 @@ impl Cells {
             readers: Stamps::none(cells),
             writers: Stamps::none(cells),
         }
+    }
+
+    /// Bytes of a cell, and the stamps of all readers and writers.
+    pub(super) fn stamps(&self) -> (usize, &[u64], &[u64]) {
+        (self.grain, self.readers.all(), self.writers.all())
     }
 
     /// Forgets everything.
@@ -221,7 +230,15 @@ impl Cells {
                         after_write: false,
                     });
                 }
-                (*writer, *reader) = (mine.0, 0);
+                // The actor's own atomic does not hide its plain store: another's atomic still races with that.
+                let is_kept = mine.is_strong()
+                    && written >= floor
+                    && written.actor() == mine.actor()
+                    && !written.is_strong();
+                if !is_kept {
+                    *writer = mine.0;
+                }
+                *reader = 0;
             } else if !mine.is_strong() {
                 let is_first = before < floor
                     || before.actor() == mine.actor()

@@ -24,6 +24,12 @@ pub enum Defect {
     Divergence,
     /// Anything else that stops a kernel.
     Stopped,
+    /// Work of two streams on the same memory, one writes, and nothing orders them.
+    StreamRace,
+    /// The CPU uses memory before the work that writes it was waited for.
+    HostRace,
+    /// A call that frees what is no allocation.
+    BadFree,
 }
 
 impl Defect {
@@ -38,6 +44,9 @@ impl Defect {
             Self::GlobalRace => "global-race",
             Self::Divergence => "divergence",
             Self::Stopped => "stopped",
+            Self::StreamRace => "stream-race",
+            Self::HostRace => "host-race",
+            Self::BadFree => "bad-free",
         }
     }
 
@@ -66,11 +75,11 @@ impl Defect {
 pub struct Finding {
     /// What kind of mistake.
     pub defect: Defect,
-    /// Kernel name.
+    /// Kernel name; empty for a call of the program.
     pub kernel: String,
-    /// Name of the PTX text.
+    /// Name of the PTX text, or of what the program called.
     pub source_name: String,
-    /// Line of the PTX text.
+    /// Line of the PTX text; 0 for a call of the program.
     pub line: u32,
     /// CUDA source file and line, when the PTX carries `.loc`; of inlined functions, where they are called.
     pub source: Option<(String, u32)>,
@@ -99,9 +108,25 @@ impl Finding {
         }
     }
 
-    /// `x.cu:7`, or the line of the PTX text.
+    /// Of a call of the program, which `place` names.
+    pub(super) fn of_call(defect: Defect, place: &str, detail: String) -> Self {
+        Self {
+            defect,
+            kernel: String::new(),
+            source_name: place.to_owned(),
+            line: 0,
+            source: None,
+            block: [0; 3],
+            thread: None,
+            detail,
+            count: 1,
+        }
+    }
+
+    /// `x.cu:7`, or the line of the PTX text, or the call.
     pub fn place(&self) -> String {
         match &self.source {
+            None if self.kernel.is_empty() => self.source_name.clone(),
             Some((file, line)) => format!("{}:{line}", base(file)),
             None => format!("{}:{}", self.source_name, self.line),
         }
@@ -116,6 +141,9 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.block;
         let (defect, place) = (self.defect.name(), self.place());
+        if self.kernel.is_empty() {
+            return write!(f, "{defect} at {place}: {}", self.detail);
+        }
         write!(
             f,
             "{defect} at {place}, kernel {}, block ({x}, {y}, {z})",

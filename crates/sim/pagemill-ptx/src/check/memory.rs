@@ -36,6 +36,20 @@ impl DeviceMemory {
         }
     }
 
+    /// Which of the `bytes` bytes from `address` on have no value, as offsets of the first and behind the last of each run;
+    /// none where mistakes are not looked for.
+    pub fn without_values(&self, address: u64, bytes: u64) -> Vec<(u64, u64)> {
+        let Some(at) = self.index_of(address).filter(|_| self.is_checked()) else {
+            return Vec::new();
+        };
+        let allocation = &self.allocations[at];
+        let start = (address - allocation.address()) as usize;
+        match &allocation.shadow.valid {
+            Some(valid) => valid.holes(start, bytes as usize),
+            None => Vec::new(),
+        }
+    }
+
     /// The mistakes that were found, each kind once for each source line, in the order in which they were found.
     pub fn findings(&self) -> &[Finding] {
         self.checker

@@ -8,19 +8,24 @@
 mod access;
 mod block;
 mod cells;
+mod copies;
 mod finding;
+mod meetings;
 mod memory;
+mod notes;
 mod order;
 mod rows;
 mod shadow;
 mod sites;
+mod traces;
 
 pub(crate) use access::Verdicts;
 pub(crate) use block::BlockCheck;
 pub use finding::{Defect, Finding};
 pub(crate) use shadow::Shadow;
+pub use traces::{CheckTime, LaunchSpan, Trace, Traces};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::kernel::Kernel;
@@ -41,6 +46,15 @@ pub(crate) struct Checker {
     /// Accesses before this happened before everything in the current launch.
     floor: u64,
     order: Order,
+    /// When the last launches began, in the order of time.
+    launches: VecDeque<(u64, Current)>,
+    /// When the launch at hand began.
+    began: u64,
+    /// How often time began anew.
+    rounds: u64,
+    /// Releases and strong reads in global memory so far.
+    releases: u64,
+    looks: u64,
 }
 
 /// The launch at hand.
@@ -77,8 +91,12 @@ impl Checker {
         let wraps = self.time > TIME_MAX;
         if wraps {
             self.time = 1;
+            self.rounds += 1;
+            self.launches.clear();
         }
         self.floor = self.time;
+        self.began = self.time;
+        self.keep_launch();
         wraps
     }
 

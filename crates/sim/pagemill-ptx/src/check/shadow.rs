@@ -1,5 +1,7 @@
 //! What is known of the bytes of one allocation.
 
+use std::ops::Range;
+
 use super::cells::Cells;
 
 /// One bit for each byte: whether it has a value.
@@ -56,6 +58,40 @@ impl Valid {
     }
 }
 
+impl Valid {
+    /// The runs of bytes without a value, as offsets from the start of a range: of the first, and behind the last.
+    pub(super) fn holes(&self, offset: usize, bytes: usize) -> Vec<(u64, u64)> {
+        let mut holes: Vec<(u64, u64)> = Vec::new();
+        let mut add = |start: usize, end: usize| match holes.last_mut() {
+            Some((_, last)) if *last == start as u64 => *last = end as u64,
+            _ => holes.push((start as u64, end as u64)),
+        };
+        let mut at = 0;
+        while at < bytes {
+            let low = (offset + at) % 64;
+            let count = (64 - low).min(bytes - at);
+            let mask = u64::MAX >> (64 - count);
+            let unset = match self.bits.get((offset + at) / 64) {
+                Some(bits) => !(bits >> low) & mask,
+                None => 0,
+            };
+            if unset == mask {
+                add(at, at + count);
+            } else {
+                let bits = (0..count).filter(|bit| unset >> bit & 1 != 0);
+                bits.for_each(|bit| add(at + bit, at + bit + 1));
+            }
+            at += count;
+        }
+        holes
+    }
+
+    /// Whether some byte of a range has a value; what lies outside has.
+    pub(super) fn any(&self, offset: usize, bytes: usize) -> bool {
+        (offset..offset + bytes).any(|at| self.all(at, 1))
+    }
+}
+
 /// What is known of one allocation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shadow {
@@ -63,6 +99,37 @@ pub(crate) struct Shadow {
     pub(super) valid: Option<Valid>,
     /// `None` until a kernel touches it.
     pub(super) cells: Option<Cells>,
+    pub(super) seen: Seen,
+}
+
+/// Where the last launch that touched an allocation did so.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// When that launch began.
+    began: u64,
+    start: usize,
+    end: usize,
+}
+
+impl Seen {
+    /// The launch that began then touches `start..end`.
+    #[inline(always)]
+    pub(super) fn widen(&mut self, began: u64, start: usize, end: usize) {
+        if self.began == began {
+            (self.start, self.end) = (self.start.min(start), self.end.max(end));
+        } else {
+            *self = Self { began, start, end };
+        }
+    }
+
+    /// A range that holds all that was touched after `from` and up to `to`.
+    pub(super) fn within(&self, from: u64, to: u64) -> Range<usize> {
+        match self.began {
+            began if began <= from => 0..0,
+            began if began == from + 1 && began <= to => self.start..self.end,
+            _ => 0..usize::MAX,
+        }
+    }
 }
 
 impl Shadow {
@@ -93,6 +160,7 @@ impl Shadow {
 
     /// Forgets all readers and writers.
     pub(crate) fn clear_cells(&mut self) {
+        self.seen = Seen::default();
         if let Some(cells) = &mut self.cells {
             cells.clear();
         }
@@ -100,22 +168,4 @@ impl Shadow {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn bits_are_those_of_a_list(steps in prop::collection::vec((0usize..300, 0usize..200, any::<bool>()), 0..20), at in 0usize..300, bytes in 0usize..200) {
-            let mut valid = Valid::none(300);
-            let mut list = [false; 320];
-            for (offset, bytes, has_value) in steps {
-                valid.set(offset, bytes, has_value);
-                let end = (offset + bytes).min(320);
-                list[offset.min(end)..end].fill(has_value);
-            }
-            prop_assume!(at + bytes <= 300);
-            prop_assert_eq!(valid.all(at, bytes), list[at..at + bytes].iter().all(|&bit| bit));
-        }
-    }
-}
+mod tests;

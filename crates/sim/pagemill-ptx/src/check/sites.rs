@@ -25,6 +25,10 @@ pub(super) struct Site {
     pub is_strong: bool,
     /// Whether it also keeps accesses before it from moving behind it, without a fence.
     pub is_release: bool,
+    /// Whether it stores what an asynchronous copy brings.
+    pub is_copy: bool,
+    /// Whether it waits for asynchronous copies.
+    pub awaits_copies: bool,
 }
 
 impl Sites {
@@ -66,6 +70,7 @@ impl Site {
         let parts: Vec<&str> = info.opcode.split('.').collect();
         let has = |names: &[&str]| parts.iter().any(|part| names.contains(part));
         let is_barrier_object = has(&["mbarrier"]);
+        let is_async = info.opcode.starts_with("cp.async");
         let is_atomic =
             matches!(parts[0], "atom" | "red") || info.opcode.starts_with("cp.reduce.async.bulk");
         let orders = [
@@ -76,6 +81,10 @@ impl Site {
             line_number,
             is_strong: is_atomic || is_barrier_object || has(&orders),
             is_release: is_barrier_object || has(&["release", "acq_rel"]),
+            is_copy: is_async && has(&["ca", "cg"]),
+            awaits_copies: is_async
+                && has(&["wait_group", "wait_all", "mbarrier"])
+                && !has(&["bulk"]),
         }
     }
 }

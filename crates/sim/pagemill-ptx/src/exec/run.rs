@@ -371,9 +371,8 @@ impl Engine<'_, '_> {
                 service::execute(service, frame, self.stores, self.output, clock, mask)?;
             }
             Op::Fence => {
-                if let Some(check) = self.stores.check.as_deref_mut() {
-                    check.fence();
-                }
+                let instruction = self.stream.info[self.pc as usize];
+                self.stores.fence(mask, instruction);
             }
             // Reconvergence of another path, and what only counts.
             _ => {}

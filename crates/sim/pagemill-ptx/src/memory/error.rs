@@ -55,12 +55,22 @@ pub struct NearAllocation {
     pub bytes: u64,
     /// Whether it has been freed.
     pub freed: bool,
+    /// Whether it is memory of the CPU, and its name says which.
+    pub on_cpu: bool,
     /// Bytes between it and the address: positive behind it, negative before it, `None` inside.
     pub distance: Option<i128>,
 }
 
 impl fmt::Display for Nearest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(near) = self.allocation.as_ref().filter(|near| near.on_cpu) {
+            return write!(
+                f,
+                "it is CPU memory of the program ({}), which kernels cannot use: copy it to memory of cudaMalloc, or \
+                 allocate it with cudaMallocManaged or cudaMallocHost",
+                near.name
+            );
+        }
         let Some(near) = &self.allocation else {
             return write!(f, "nothing is allocated");
         };

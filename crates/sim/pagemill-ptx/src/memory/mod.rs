@@ -2,6 +2,7 @@
 
 mod allocation;
 mod error;
+mod near;
 mod part;
 mod touches;
 
@@ -87,6 +88,7 @@ pub struct DeviceMemory {
     generation: u32,
     activity: Activity,
     pub(crate) checker: Option<Box<Checker>>,
+    cpu_memory: Option<fn(u64) -> Option<String>>,
     heap_bytes: u64,
     /// Address and parts of the heap of kernels, once one has asked for memory.
     pub(crate) heap: Option<(u64, Heap)>,
@@ -122,6 +124,7 @@ impl DeviceMemory {
             generation: 0,
             activity: Activity::default(),
             checker: None,
+            cpu_memory: None,
             heap_bytes: HEAP_BYTES,
             heap: None,
             device_runtime: DeviceRuntime::default(),
@@ -429,6 +432,7 @@ impl DeviceMemory {
             name: gone.name,
             address: gone.address,
             freed: true,
+            on_cpu: false,
             distance: None,
         });
         Ok(())
@@ -488,51 +492,6 @@ impl DeviceMemory {
     /// All live allocations, ascending by address.
     pub fn allocations(&self) -> &[Allocation] {
         &self.allocations
-    }
-
-    /// What lies nearest to `address`, freed allocations included when they hold it.
-    pub fn nearest(&self, address: u64) -> Nearest {
-        if let Some(freed) = self
-            .freed
-            .iter()
-            .rev()
-            .find(|freed| address.wrapping_sub(freed.address) < freed.bytes)
-        {
-            return Nearest {
-                allocation: Some(freed.clone()),
-            };
-        }
-        let near = |allocation: &Allocation| {
-            let (start, end) = (
-                i128::from(allocation.address),
-                i128::from(allocation.address + allocation.bytes()),
-            );
-            let address = i128::from(address);
-            let distance = match address {
-                _ if address < start => Some(address - start),
-                _ if address < end => None,
-                _ => Some(address - end),
-            };
-            NearAllocation {
-                name: allocation.name.clone(),
-                address: allocation.address,
-                bytes: allocation.bytes(),
-                freed: false,
-                distance,
-            }
-        };
-        let at = self
-            .allocations
-            .partition_point(|allocation| allocation.address <= address);
-        let around = [at.checked_sub(1), Some(at)];
-        let candidates = around
-            .into_iter()
-            .flatten()
-            .filter_map(|at| self.allocations.get(at))
-            .map(near);
-        Nearest {
-            allocation: candidates.min_by_key(|near| near.distance.map(i128::abs)),
-        }
     }
 
     pub(crate) fn index_of(&self, address: u64) -> Option<usize> {

@@ -1,5 +1,7 @@
 //! The search against programs that are formulas.
 
+use std::sync::atomic::AtomicBool;
+
 use pagemill_cudart::{Hint, Results, Sites, Stack};
 use pagemill_report::Value;
 use pagemill_scenario::document::SourceText;
@@ -65,6 +67,7 @@ fn searched(runs: usize, time: impl Fn(&Configuration) -> (u64, &'static str)) -
         spec: &spec,
         runs,
         ignored: &[],
+        stop: &AtomicBool::new(false),
     };
     let mut made = 0;
     let mut run = |configuration: &Configuration| {
@@ -224,6 +227,32 @@ fn other_results_are_never_advised() {
 }
 
 #[test]
+fn what_is_known_when_the_search_is_stopped_is_the_answer() {
+    for last in [2, 5, 9] {
+        let (spec, stop) = (spec(), AtomicBool::new(false));
+        let question = Question {
+            spec: &spec,
+            runs: 60,
+            ignored: &[],
+            stop: &stop,
+        };
+        let mut made = 0;
+        let mut run = |configuration: &Configuration| {
+            made += 1;
+            if made == last {
+                // The signal ends the program that runs, too.
+                stop.store(true, Ordering::Relaxed);
+                return Err(PointError::Failed("ended by a signal".to_owned()));
+            }
+            Ok(trial(1000 - 10 * configuration.hints.len() as u64, ""))
+        };
+        let answer = search(&question, &mut run, &mut |_| {}).expect("it runs");
+        assert_eq!((answer.runs, made), (last - 1, last));
+        assert_eq!(answer.tried.len(), last - 2);
+    }
+}
+
+#[test]
 fn no_more_runs_are_made_than_allowed() {
     for runs in [1, 2, 7, 12] {
         let (answer, made) = searched(runs, |configuration| {
@@ -267,6 +296,7 @@ fn judged(output: impl Fn(&Configuration, usize) -> String) -> (Answer, String) 
         spec: &spec,
         runs: 60,
         ignored: &[],
+        stop: &AtomicBool::new(false),
     };
     let mut made = 0;
     let mut run = |configuration: &Configuration| {

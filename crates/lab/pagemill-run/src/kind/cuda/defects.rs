@@ -24,7 +24,10 @@ pub const DEFECT: &[Metric<DefectFound>] = &[
     Metric::new("source", Text, "the file of the line, as the program's debug information has it; empty without (`nvcc -lineinfo`)",
         |found| found.source.as_str().into()),
     Metric::new("detail", Text, "block and thread of the first time, and what happened",
-        |found| format!("kernel {}, {}", readable_text(&found.kernel), found.detail).into()),
+        |found| match found.kernel.as_str() {
+            "" => found.detail.as_str().into(),
+            kernel => format!("kernel {}, {}", readable_text(kernel), found.detail).into(),
+        }),
 ];
 
 /// The columns of both.

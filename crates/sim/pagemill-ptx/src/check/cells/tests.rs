@@ -64,3 +64,31 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_own_atomic_does_not_hide_a_plain_store() {
+    let mut cells = Cells::new(8, true);
+    let floor = Stamp::floor(1);
+    let mut write = |offset, actor, is_strong, floor| {
+        let mine = Stamp::new(1, actor, 0, 0, is_strong);
+        cells.touch((offset, 4), mine, floor, true, &Unordered)
+    };
+    assert_eq!(write(0, 1, false, floor), None);
+    assert_eq!(write(0, 1, true, floor), None);
+    let found = write(0, 2, true, floor).expect("the plain store and another's atomic");
+    assert!(found.after_write && !found.other.is_strong());
+    assert_eq!(write(4, 1, true, floor), None);
+    assert_eq!(write(4, 2, true, floor), None, "atomics do not race");
+}
+
+#[test]
+fn a_store_before_the_floor_is_history_for_its_atomic() {
+    let mut cells = Cells::new(4, true);
+    let mut write = |time, actor, is_strong| {
+        let mine = Stamp::new(time, actor, 0, 0, is_strong);
+        cells.touch((0, 4), mine, Stamp::floor(time), true, &Unordered)
+    };
+    assert_eq!(write(1, 1, false), None);
+    assert_eq!(write(2, 1, true), None);
+    assert_eq!(write(2, 2, true), None);
+}

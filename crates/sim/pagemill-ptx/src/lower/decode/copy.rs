@@ -41,7 +41,7 @@ pub(super) fn cp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Re
         Some(_) => {
             // How many groups may be left: none is.
             decoder.optional(0);
-            decoder.push(Op::Nop, &[], &[], Aux::WaitForCopies);
+            decoder.push(Op::Fence, &[], &[], Aux::WaitForCopies);
             Ok(())
         }
         None => copy(decoder, modifiers),

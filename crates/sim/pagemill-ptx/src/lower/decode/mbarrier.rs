@@ -221,7 +221,7 @@ pub(super) fn copies_arrive(
     if !modifiers.take("b64") {
         return Err(decoder.bad_form());
     }
-    decoder.push(Op::Nop, &[], &[], Aux::WaitForCopies);
+    decoder.push(Op::Fence, &[], &[], Aux::WaitForCopies);
     let object = object(decoder, 0, space)?;
     let one = decoder.bits(Class::Wide, u64::from(counts))?;
     change(decoder, object, state::arrive, one, false)

@@ -8,7 +8,7 @@ use crate::gpu::memory::path::MANAGED_BASE;
 use crate::gpu::pages::ledger::managed_name;
 use crate::parts::link::Direction;
 use pagemill_policy::residency::{Action, PageAdvice};
-use pagemill_ptx::{Finding, Kernel, MemoryError, Texture};
+use pagemill_ptx::{DeviceMemory, Finding, Kernel, MemoryError, Texture};
 use pagemill_types::{PageSize, Picos, VirtAddr};
 use std::ops::Range;
 
@@ -449,6 +449,16 @@ impl Gpu {
     /// Those that were found since the last call and had not been found before.
     pub fn take_new_findings(&mut self) -> Vec<Finding> {
         self.memory.take_new_findings()
+    }
+
+    /// The memory that kernels see.
+    pub fn device_memory(&self) -> &DeviceMemory {
+        &self.memory
+    }
+
+    /// The memory that kernels see, to note what is known of it.
+    pub fn device_memory_mut(&mut self) -> &mut DeviceMemory {
+        &mut self.memory
     }
 
     /// What users should know about kernels that ran on regardless, since the last call.
