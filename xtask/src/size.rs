@@ -22,7 +22,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-pager-preload", 1334),
     ("pagemill-playground", 261),
     ("pagemill-policy", 10377),
-    ("pagemill-ptx", 37963),
+    ("pagemill-ptx", 37964),
     ("pagemill-python", 2338),
     ("pagemill-report", 7564),
     ("pagemill-run", 8909),

@@ -41,7 +41,9 @@ fn all_loads_of_an_unrolled_sum_issue_before_the_first_is_needed() {
 #[test]
 fn loads_pass_stores_that_write_elsewhere_and_no_others() {
     let body = |store: &str| {
-        format!("mov.u32 %r1, 7;\nadd.s64 %d3, %d1, %d2;\n{store}\nld.global.u32 %r1, [%d1+4];")
+        format!(
+            "mov.u32 %r1, 7;\nadd.s64 %d3, %d1, %d2;\n{store}\nld.global.u32 %r4, [%d1+4];\nadd.u32 %r1, %r1, %r4;"
+        )
     };
     let passes = |store: &str| hoisted(&body(store), "st.");
     assert!(passes("st.global.u32 [%d1+8], %r1;"));
@@ -61,7 +63,9 @@ fn loads_pass_stores_that_write_elsewhere_and_no_others() {
 #[test]
 fn nothing_passes_fences_and_ordered_accesses() {
     let body = |fence: &str| {
-        format!("mov.u32 %r1, 7;\nmul.lo.u32 %r3, %r1, 3;\n{fence}\nld.global.u32 %r1, [%d1+4];")
+        format!(
+            "mov.u32 %r1, 7;\nmul.lo.u32 %r3, %r1, 3;\n{fence}\nld.global.u32 %r4, [%d1+4];\nadd.u32 %r1, %r1, %r4;"
+        )
     };
     assert!(!hoisted(&body("bar.sync 0;"), "bar"));
     assert!(!hoisted(&body("membar.gl;"), "membar"));

@@ -154,6 +154,7 @@ fn place(
 
 fn latency(micro: &Micro) -> u32 {
     match &micro.aux {
+        Aux::Memory(memory) if memory.kind == AccessKind::Store => 4,
         Aux::Memory(memory) => match memory.space {
             Space::Shared => 30,
             Space::Const | Space::Param => 8,
