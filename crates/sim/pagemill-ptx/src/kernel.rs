@@ -35,6 +35,16 @@ pub enum InstructionClass {
     Control,
 }
 
+/// The order in which a basic block's instructions issue. What they compute is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IssueOrder {
+    /// As the PTX text has them.
+    #[default]
+    AsWritten,
+    /// As machine code has them: loads as soon as their addresses are known, as far as registers allow.
+    LoadsEarly,
+}
+
 /// What is known of one PTX instruction after inlining.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstructionInfo {
@@ -52,6 +62,8 @@ pub struct InstructionInfo {
     pub reads: Vec<u32>,
     /// Registers it writes.
     pub writes: Vec<u32>,
+    /// Whether it does nothing: a copy of a register, or a result that is never read.
+    pub is_erased: bool,
     /// Whether a basic block starts here.
     pub block_leader: bool,
     /// Scoreboard slot its result arrives under.

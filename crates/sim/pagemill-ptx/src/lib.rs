@@ -44,7 +44,7 @@ pub use exec::step::{
     AccessSpace, BarrierPhase, LanePlaces, MemoryAccess, Step, StepEnd, StepTotals,
 };
 pub use functional::{FunctionalRun, FunctionalTotals, Patience, run_functional};
-pub use kernel::{ClusterNeeds, InstructionClass, InstructionInfo, Kernel, Param};
+pub use kernel::{ClusterNeeds, InstructionClass, InstructionInfo, IssueOrder, Kernel, Param};
 pub use launch::{Executor, Launch, LaunchError};
 pub use lower::{SupportedOpcode, supported_opcodes};
 pub use memory::{

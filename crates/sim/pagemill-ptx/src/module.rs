@@ -2,7 +2,7 @@
 
 use crate::ast::{self, Space, Variable};
 use crate::device_runtime::built_in::with_built_in;
-use crate::kernel::Kernel;
+use crate::kernel::{IssueOrder, Kernel};
 use crate::lower;
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::{PtxError, parse, window};
@@ -49,10 +49,17 @@ impl Module {
     /// # Errors
     /// The first thing that is no PTX or that cannot be executed, with its line.
     pub fn load(source_name: &str, text: &str) -> Result<Self, PtxError> {
-        let mut module = Self::load_partly(source_name, text)?;
-        match module.failures.is_empty() {
-            true => Ok(module),
-            false => Err(module.failures.swap_remove(0).1),
+        Self::load_partly(source_name, text)?.whole()
+    }
+
+    /// This, if every kernel in it can be executed.
+    ///
+    /// # Errors
+    /// Why the first that cannot be executed cannot.
+    pub fn whole(mut self) -> Result<Self, PtxError> {
+        match self.failures.is_empty() {
+            true => Ok(self),
+            false => Err(self.failures.swap_remove(0).1),
         }
     }
 
@@ -61,12 +68,24 @@ impl Module {
     /// # Errors
     /// The first thing that is no PTX, with its line.
     pub fn load_partly(source_name: &str, text: &str) -> Result<Self, PtxError> {
+        Self::load_ordered(source_name, text, IssueOrder::AsWritten)
+    }
+
+    /// As [`Module::load_partly`], with the instructions of its kernels in this order.
+    ///
+    /// # Errors
+    /// The first thing that is no PTX, with its line.
+    pub fn load_ordered(
+        source_name: &str,
+        text: &str,
+        order: IssueOrder,
+    ) -> Result<Self, PtxError> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let ast = parse::parse(source_name, &with_built_in(text))?;
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let source_name: Arc<str> = Arc::from(source_name);
         let (mut kernels, mut failures) = (Vec::new(), Vec::new());
-        for (name, lowered) in lower_kernels(&ast, id, &source_name) {
+        for (name, lowered) in lower_kernels(&ast, id, &source_name, order) {
             match lowered {
                 Ok(kernel) => kernels.push(kernel),
                 Err(error) => failures.push((name, error.locate(&source_name, text))),
@@ -257,6 +276,7 @@ fn lower_kernels(
     ast: &ast::Module,
     module_id: u64,
     source_name: &Arc<str>,
+    issue_order: IssueOrder,
 ) -> Vec<(String, Result<Kernel, lower::Fail>)> {
     let variables = ast
         .variables
@@ -272,6 +292,7 @@ fn lower_kernels(
         variables: variables.collect(),
         kernels: lower::launchable(ast, &functions),
         functions,
+        issue_order,
     };
     let entries = ast
         .functions

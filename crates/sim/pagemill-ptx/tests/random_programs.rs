@@ -4,8 +4,8 @@
 mod seen;
 
 use pagemill_ptx::{
-    AccessKind, Block, DeviceMemory, Executor, InstructionCosts, Launch, Module, Output, Step,
-    StepEnd, run_functional,
+    AccessKind, Block, DeviceMemory, Executor, InstructionCosts, IssueOrder, Launch, Module,
+    Output, Step, StepEnd, run_functional,
 };
 use proptest::prelude::*;
 
@@ -467,8 +467,9 @@ struct Run {
     bytes: u64,
 }
 
-fn prepare(text: &str, blocks: u32, threads: u32) -> Run {
-    let module = Module::load("random.ptx", text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+fn prepare(text: &str, blocks: u32, threads: u32, order: IssueOrder) -> Run {
+    let module = Module::load_ordered("random.ptx", text, order).and_then(Module::whole);
+    let module = module.unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut memory = DeviceMemory::new();
     let linked = module.link(&mut memory).expect("there are no variables");
     let bytes = u64::from(4 * WORDS * blocks * threads);
@@ -553,7 +554,9 @@ proptest! {
         threads in 1u32..100,
         order in prop::collection::vec(any::<u8>(), 1..20),
         budget in 1u32..50,
+        loads_early in any::<bool>(),
     ) {
+        let issue = if loads_early { IssueOrder::LoadsEarly } else { IssueOrder::AsWritten };
         let program = whole(&pieces);
         let text = ptx(&program);
         const BLOCKS: u32 = 2;
@@ -561,24 +564,24 @@ proptest! {
         let wanted: Vec<u8> = expected.iter().flat_map(|(words, _)| words.iter().flat_map(|word| word.to_le_bytes())).collect();
         let executed: u64 = expected.iter().map(|(_, executed)| executed).sum();
 
-        let mut run = prepare(&text, BLOCKS, threads);
+        let mut run = prepare(&text, BLOCKS, threads, issue);
         let totals = run_functional(&run.launch, &mut run.memory, &mut Output::default());
         let totals = totals.unwrap_or_else(|trap| panic!("{trap}\n{text}"));
         prop_assert_eq!(run.memory.bytes(run.out, run.bytes).expect("allocated"), &wanted[..], "{}", text);
         prop_assert_eq!(totals.thread_instructions, executed, "{}", text);
 
-        let mut run = prepare(&text, BLOCKS, threads);
+        let mut run = prepare(&text, BLOCKS, threads, issue);
         let compiled = run.launch.clone().with_executor(Executor::Compiled);
         let compiled = run_functional(&compiled, &mut run.memory, &mut Output::default());
         prop_assert_eq!(run.memory.bytes(run.out, run.bytes).expect("allocated"), &wanted[..], "compiled {}", text);
         prop_assert_eq!(compiled.expect("the interpreter ran it"), totals, "compiled {}", text);
 
-        let mut run = prepare(&text, BLOCKS, threads);
+        let mut run = prepare(&text, BLOCKS, threads, issue);
         let (instructions, thread_instructions, steps) = run_stepped(&mut run, &order, budget);
         prop_assert_eq!(run.memory.bytes(run.out, run.bytes).expect("allocated"), &wanted[..], "{}", text);
         prop_assert_eq!((instructions, thread_instructions), (totals.instructions, executed), "{}", text);
 
-        let mut run = prepare(&text, BLOCKS, threads);
+        let mut run = prepare(&text, BLOCKS, threads, issue);
         run.launch = run.launch.with_executor(Executor::Compiled);
         let (_, _, compiled_steps) = run_stepped(&mut run, &order, budget);
         prop_assert_eq!(run.memory.bytes(run.out, run.bytes).expect("allocated"), &wanted[..], "compiled {}", text);

@@ -145,6 +145,8 @@ pub struct MemoryAccess {
     pub cache_hint: CacheHint,
     /// The instruction, counted as in [`Kernel::instructions`](crate::Kernel::instructions).
     pub instruction: u32,
+    /// Whether the timing model may join lanes at one address into one change. The executor leaves it alone.
+    pub combines: bool,
 }
 
 impl MemoryAccess {
@@ -183,6 +185,7 @@ impl Default for MemoryAccess {
             slot: None,
             cache_hint: CacheHint::Default,
             instruction: 0,
+            combines: false,
         }
     }
 }

@@ -7,6 +7,7 @@ mod dominators;
 mod emit;
 mod inline;
 mod ir;
+mod issue_order;
 mod liveness;
 mod params;
 mod saved;
@@ -22,7 +23,7 @@ pub use decode::{SupportedOpcode, supported_opcodes};
 use crate::PtxError;
 use crate::ast::{Function, Line, Module, Operand, Space, Variable};
 use crate::device_runtime::state::Launchable;
-use crate::kernel::{ClusterNeeds, Kernel, Param};
+use crate::kernel::{ClusterNeeds, IssueOrder, Kernel, Param};
 use decode::{Names, SharedLayout};
 use inline::{Flat, FlatInst};
 use std::collections::HashMap;
@@ -95,6 +96,7 @@ pub(crate) struct Shared<'a> {
     pub functions: HashMap<&'a str, u64>,
     /// Kernels that have an address.
     pub kernels: Arc<[Launchable]>,
+    pub issue_order: IssueOrder,
 }
 
 /// The kernels of `module` whose address is in `functions`.
@@ -137,6 +139,10 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
     let graph = cfg::Graph::new(&mut program);
     simplify::propagate_copies(&mut program, &graph);
     simplify::remove_dead(&mut program);
+    simplify::note_erased(&program, &mut infos);
+    if shared.issue_order == IssueOrder::LoadsEarly {
+        issue_order::run(&mut program, &graph, &mut infos);
+    }
     scoreboard::assign(&mut program, &graph, &mut infos);
     let too_large = || {
         fail(

@@ -5,6 +5,7 @@
 use super::cfg::Graph;
 use super::ir::{Class, Micro, Program, VReg, Value};
 use crate::exec::op::Op;
+use crate::kernel::{InstructionClass, InstructionInfo};
 
 /// Follows registers that only ever hold a constant or a preset, and drops the copies.
 pub(super) fn run(program: &mut Program) {
@@ -108,6 +109,21 @@ pub(super) fn remove_dead(program: &mut Program) {
             }
             erase(micro);
         }
+    }
+}
+
+/// Tells which instructions have nothing left that is executed.
+pub(super) fn note_erased(program: &Program, infos: &mut [InstructionInfo]) {
+    let mut left = vec![false; infos.len()];
+    for micro in &program.micros {
+        left[micro.info as usize] |= micro.op != Op::Nop || micro.guard.is_some();
+    }
+    for (info, left) in infos.iter_mut().zip(left) {
+        let computes = !matches!(
+            info.class,
+            InstructionClass::Control | InstructionClass::Barrier
+        );
+        info.is_erased = computes && !left;
     }
 }
 

@@ -9,9 +9,10 @@ use pagemill_sim::parts::link::LinkSpec;
 use pagemill_sim::parts::page_walk::WalkerSpec;
 use pagemill_sim::parts::tlb::TlbSpec;
 use pagemill_sim::{
-    AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
-    InstructionTimings, InterconnectSpec, L1Loads, Memory, MergeScope, Placement, SmSpec,
-    SpecError, StallScope, TlbScope, TransactionChain, Translation, Validity,
+    AfterFullBuffer, AtomicSpec, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads,
+    InstructionTiming, InstructionTimings, InterconnectSpec, IssueOrder, L1Loads, MachineCode,
+    Memory, MergeScope, Placement, SmSpec, SpecError, StallScope, TlbScope, TransactionChain,
+    Translation, Validity,
 };
 use pagemill_types::{PageSize, Picos};
 
@@ -220,6 +221,15 @@ fn read_sm(mut sm: SourcedSection<'_>) -> Option<SmSpec> {
     let block_interval = sm.optional("block_interval", quantity::time);
     let kept = [("all", L1Loads::All), ("read-only", L1Loads::ReadOnly)];
     let l1_loads = sm.optional("l1_loads", one_of("loads that L1 keeps", &kept));
+    let atomics = match sm.contains("atomic_words") {
+        true => Some(read_atomics(&mut sm)?),
+        false => None,
+    };
+    let orders = [
+        ("as-written", IssueOrder::AsWritten),
+        ("loads-early", IssueOrder::LoadsEarly),
+    ];
+    let issue_order = sm.optional("issue_order", one_of("orders of issue", &orders));
     let timings = sm.section("timings").and_then(read_timings);
     Some(SmSpec {
         count: count?,
@@ -240,19 +250,26 @@ fn read_sm(mut sm: SourcedSection<'_>) -> Option<SmSpec> {
         block_start_cycles: block_start_cycles?,
         block_interval: block_interval?.unwrap_or(Picos::ZERO),
         l1_loads: l1_loads?.unwrap_or_default(),
+        atomics,
+        issue_order: issue_order?.unwrap_or_default(),
+    })
+}
+
+fn read_atomics(sm: &mut SourcedSection<'_>) -> Option<AtomicSpec> {
+    let words_per_cycle = sm.value("atomic_words", number);
+    let repeat_cycles = sm.value("atomic_repeat", cycles);
+    Some(AtomicSpec {
+        words_per_cycle: words_per_cycle?,
+        repeat_cycles: repeat_cycles?,
     })
 }
 
 fn read_timings(mut timings: SourcedSection<'_>) -> Option<InstructionTimings> {
-    let mut class = |name| {
-        let mut class = timings.section(name)?;
-        let (issue_cycles, latency_cycles) =
-            (class.value("issue", cycles), class.value("latency", cycles));
-        Some(InstructionTiming {
-            issue_cycles: issue_cycles?,
-            latency_cycles: latency_cycles?,
-        })
+    let machine_code = match timings.contains("bit_count") {
+        true => Some(read_machine_code(&mut timings)?),
+        false => None,
     };
+    let mut class = |name| read_timing(&mut timings, name);
     let (integer, integer_multiply) = (class("integer"), class("integer_multiply"));
     let (float32, float64) = (class("float32"), class("float64"));
     let (special, convert) = (class("special"), class("convert"));
@@ -269,6 +286,35 @@ fn read_timings(mut timings: SourcedSection<'_>) -> Option<InstructionTimings> {
         constant: constant?,
         memory: memory?,
         control: control?,
+        machine_code,
+    })
+}
+
+/// Costs that a machine has all of or none.
+fn read_machine_code(timings: &mut SourcedSection<'_>) -> Option<MachineCode> {
+    let mut class = |name| read_timing(timings, name);
+    let (bit_count, integer_to_float) = (class("bit_count"), class("integer_to_float"));
+    let (wide_multiply, integer_divide) = (class("wide_multiply"), class("integer_divide"));
+    let (float32_divide, float32_root) = (class("float32_divide"), class("float32_root"));
+    let float64_divide = class("float64_divide");
+    Some(MachineCode {
+        bit_count: bit_count?,
+        integer_to_float: integer_to_float?,
+        wide_multiply: wide_multiply?,
+        integer_divide: integer_divide?,
+        float32_divide: float32_divide?,
+        float32_root: float32_root?,
+        float64_divide: float64_divide?,
+    })
+}
+
+fn read_timing(timings: &mut SourcedSection<'_>, name: &str) -> Option<InstructionTiming> {
+    let mut class = timings.section(name)?;
+    let (issue_cycles, latency_cycles) =
+        (class.value("issue", cycles), class.value("latency", cycles));
+    Some(InstructionTiming {
+        issue_cycles: issue_cycles?,
+        latency_cycles: latency_cycles?,
     })
 }
 

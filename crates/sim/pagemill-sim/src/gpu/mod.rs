@@ -20,9 +20,10 @@ pub use host::report::{LaunchReport, Report, Sampling};
 pub use host::runtime::Arrived;
 pub use host::waiting::{LaunchEnd, WaitingLaunch};
 pub use machine::{
-    AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
-    InstructionTimings, InterconnectSpec, L1Loads, Memory, MergeScope, PatternCosts, Placement,
-    SmSpec, StallScope, TlbScope, TransactionChain, Translation, Validity, WriteBursts,
+    AfterFullBuffer, AtomicSpec, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads,
+    InstructionTiming, InstructionTimings, InterconnectSpec, IssueOrder, L1Loads, MachineCode,
+    Memory, MergeScope, PatternCosts, Placement, SmSpec, StallScope, TlbScope, TransactionChain,
+    Translation, Validity, WriteBursts,
 };
 pub use memory::translation::TranslationSpec;
 pub use pagemill_ptx::{DeviceFacts, Executor};

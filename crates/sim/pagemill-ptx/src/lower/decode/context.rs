@@ -275,6 +275,7 @@ impl<'a> Decoder<'a> {
             caller: inst.caller,
             reads: Vec::new(),
             writes: Vec::new(),
+            is_erased: false,
             block_leader: false,
             slot: None,
             wait_mask: 0,

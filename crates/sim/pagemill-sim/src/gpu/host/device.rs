@@ -9,7 +9,7 @@ use crate::gpu::host::issue_rate::IssueRate;
 use crate::gpu::host::program::{ExecutionMark, LoadedModule};
 use crate::gpu::host::report::{LaunchReport, Report};
 use crate::gpu::host::timing_model::TimingModel;
-use crate::gpu::machine::{GpuMachine, InstructionTimings, Placement};
+use crate::gpu::machine::{GpuMachine, InstructionTimings, IssueOrder, Placement};
 use crate::gpu::memory::path::{MANAGED_BASE, MemoryPath};
 use crate::gpu::pages::Pages;
 use crate::gpu::pages::events;
@@ -122,6 +122,7 @@ pub struct Gpu {
     pub(in crate::gpu) output: Output,
     pub(in crate::gpu) modules: Vec<LoadedModule>,
     pub(in crate::gpu) timings: InstructionTimings,
+    pub(in crate::gpu) issue_order: IssueOrder,
     pub(in crate::gpu) timing_model: TimingModel,
     pub(in crate::gpu) issue_rate: IssueRate,
     pub(in crate::gpu) next_address: u64,
@@ -199,6 +200,7 @@ impl Gpu {
             output: Output::default(),
             modules: Vec::new(),
             timings: machine.sm.timings,
+            issue_order: machine.sm.issue_order,
             timing_model,
             issue_rate: IssueRate::of(machine),
             next_address: MANAGED_BASE,

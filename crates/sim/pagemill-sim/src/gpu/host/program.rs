@@ -8,7 +8,7 @@ use crate::gpu::host::timing_model::TimingModel;
 use crate::gpu::stats::ExecutionStats;
 use crate::gpu::stream::ptx::{PtxGrid, grid_shape, kernel_costs};
 use pagemill_ptx::{
-    Executor, FunctionalRun, InstructionCosts, Kernel, Launch, Linked, Module, Patience,
+    Executor, FunctionalRun, InstructionCosts, IssueOrder, Kernel, Launch, Linked, Module, Patience,
 };
 use pagemill_types::{Picos, VirtAddr};
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ impl Gpu {
     /// # Errors
     /// What is wrong with the text: place, instruction, and what to do.
     pub fn load_module(&mut self, source_name: &str, ptx_text: &str) -> Result<ModuleId, GpuError> {
-        let module = Module::load(source_name, ptx_text)?;
+        let module = Module::load_ordered(source_name, ptx_text, self.issue_order())?.whole()?;
         self.add_module(module, &BTreeMap::new())
     }
 
@@ -143,8 +143,16 @@ impl Gpu {
         ptx_text: &str,
         placed: &BTreeMap<String, u64>,
     ) -> Result<ModuleId, GpuError> {
-        let module = Module::load_partly(source_name, ptx_text)?;
+        let module = Module::load_ordered(source_name, ptx_text, self.issue_order())?;
         self.add_module(module, placed)
+    }
+
+    /// Where nothing is timed, kernels run, and what is said of them is, as written.
+    fn issue_order(&self) -> IssueOrder {
+        match self.options.timing {
+            true => self.issue_order,
+            false => IssueOrder::AsWritten,
+        }
     }
 
     fn add_module(

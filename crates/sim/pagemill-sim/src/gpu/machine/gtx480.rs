@@ -2,8 +2,8 @@
 
 use crate::gpu::machine::{
     AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
-    InstructionTimings, InterconnectSpec, L1Loads, Memory, MergeScope, Placement, SmSpec,
-    StallScope, TlbScope, Translation, Validity,
+    InstructionTimings, InterconnectSpec, IssueOrder, L1Loads, Memory, MergeScope, Placement,
+    SmSpec, StallScope, TlbScope, Translation, Validity,
 };
 use crate::parts::cache::CacheSpec;
 use crate::parts::dram::DramSpec;
@@ -177,11 +177,14 @@ fn fermi(count: u32) -> SmSpec {
             constant: timing(2, 18),
             memory: timing(2, 2),
             control: timing(2, 18),
+            machine_code: None,
         },
         segment_cycles: 2,
         shared_replay_cycles: 2,
         block_start_cycles: 50,
         block_interval: Picos::ZERO,
         l1_loads: L1Loads::All,
+        atomics: None,
+        issue_order: IssueOrder::AsWritten,
     }
 }

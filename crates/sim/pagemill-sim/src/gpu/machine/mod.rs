@@ -12,6 +12,7 @@ use crate::parts::link::LinkSpec;
 use crate::parts::page_walk::WalkerSpec;
 use crate::parts::tlb::TlbSpec;
 use pagemill_policy::residency::{EvictionEntry, LeastRecentlyUsed};
+pub use pagemill_ptx::IssueOrder;
 use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
 
 /// A GPU, its memory and its link to the CPU.
@@ -264,6 +265,37 @@ pub struct InstructionTimings {
     pub memory: InstructionTiming,
     /// Branches, barriers, exit.
     pub control: InstructionTiming,
+    /// What is known of the machine code beyond its classes.
+    pub machine_code: Option<MachineCode>,
+}
+
+/// Machine code of which more is known than what its classes cost: each pipe of a scheduler blocks only itself, a register
+/// move or a parameter costs nothing, and some instructions are sequences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MachineCode {
+    /// Population count, leading zeros, reversed bits.
+    pub bit_count: InstructionTiming,
+    /// Conversion of an integer to single precision.
+    pub integer_to_float: InstructionTiming,
+    /// Multiplication of 64-bit integers.
+    pub wide_multiply: InstructionTiming,
+    /// Division of 32-bit integers, and its remainder.
+    pub integer_divide: InstructionTiming,
+    /// Rounded division in single precision.
+    pub float32_divide: InstructionTiming,
+    /// Rounded root or reciprocal in single precision.
+    pub float32_root: InstructionTiming,
+    /// Division, root or reciprocal in double precision.
+    pub float64_divide: InstructionTiming,
+}
+
+/// How a slice of L2 changes the words of an atomic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtomicSpec {
+    /// Words of a line that it changes in a cycle.
+    pub words_per_cycle: u32,
+    /// Cycles for each further lane at a word where lanes are not joined before.
+    pub repeat_cycles: u32,
 }
 
 /// A streaming multiprocessor.
@@ -305,6 +337,10 @@ pub struct SmSpec {
     pub block_interval: Picos,
     /// Which loads of global memory L1 keeps.
     pub l1_loads: L1Loads,
+    /// How L2 changes words for atomics; `None` for a lane a cycle.
+    pub atomics: Option<AtomicSpec>,
+    /// In which order the instructions of a basic block issue.
+    pub issue_order: IssueOrder,
 }
 
 /// The network between SMs and memory partitions.

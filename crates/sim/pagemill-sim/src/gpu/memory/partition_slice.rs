@@ -139,9 +139,9 @@ impl PartitionSlice {
         self.load_from(start, line)
     }
 
-    /// Changes `lanes` words of a line in place, one a cycle; returns when the old data leaves.
-    pub(crate) fn atomic(&mut self, at: Picos, line: u64, lanes: u32) -> Picos {
-        let changing = Picos(self.cycle.0 * u64::from(lanes));
+    /// Changes words of a line in place for `cycles`; returns when the old data leaves.
+    pub(crate) fn atomic(&mut self, at: Picos, line: u64, cycles: u32) -> Picos {
+        let changing = Picos(self.cycle.0 * u64::from(cycles));
         let start = self.port.book(at, self.line_busy.max(changing));
         let data = self.load_from(start, line);
         self.cache.mark_dirty(line);

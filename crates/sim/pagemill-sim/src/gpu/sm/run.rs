@@ -402,7 +402,7 @@ impl Engine {
             StepEnd::Memory => {
                 state
                     .access
-                    .set(&self.step.access, self.spec.l1_loads, self.by_sectors);
+                    .set(&self.step.access, &self.spec, self.by_sectors);
                 self.execution.memory_instructions += 1;
                 self.execution.segments += state.access.segments.as_slice().len() as u64;
                 state.phase = Phase::Access;

@@ -4,6 +4,8 @@
 //! the next one issues is its share of the block's latency, as a compiler's stall counts have it. Results of memory
 //! accesses are not waited for here: the scoreboard does that.
 
+mod machine_code;
+
 use crate::gpu::machine::{InstructionTiming, InstructionTimings};
 use pagemill_ptx::{InstructionClass, InstructionInfo};
 
@@ -51,26 +53,35 @@ fn schedule_block(
     let mut issue_at = 0u64;
     let mut drained = 0u64;
     let mut issued_at = Vec::with_capacity(block.len());
+    let mut pipes = [0u64; PIPES];
     for info in block {
-        let timing = timing_of(info.class, timings);
+        let (pipe, timing) = timing_of(info, timings);
         let operands = info
             .reads
             .iter()
             .map(|&register| ready[register as usize])
             .max()
             .unwrap_or(0);
-        let at = issue_at.max(operands);
+        let at = issue_at.max(operands).max(pipes[pipe as usize]);
         let result_at = at + u64::from(timing.latency_cycles);
         for &register in &info.writes {
             ready[register as usize] = result_at;
         }
         drained = drained.max(result_at);
-        issue_at = at + u64::from(timing.issue_cycles);
+        let leaves_at = at + u64::from(timing.issue_cycles);
+        issue_at = match timings.machine_code {
+            None => leaves_at,
+            Some(_) => leaves_at.min(at + 1),
+        };
+        pipes[pipe as usize] = leaves_at;
         issued_at.push(at);
         costs.push(Cost {
             issue_cycles: timing.issue_cycles,
             latency_cycles: 0,
         });
+    }
+    if timings.machine_code.is_some() {
+        share_issue(block, timings, &mut costs[first..]);
     }
     // What a block leaves unfinished is waited for at its end: the branch there takes as long anyway.
     issued_at.push(issue_at.max(drained));
@@ -79,20 +90,69 @@ fn schedule_block(
     }
 }
 
-fn timing_of(class: InstructionClass, timings: &InstructionTimings) -> InstructionTiming {
+/// Pipes of a scheduler.
+const PIPES: usize = 9;
+
+/// What an instruction keeps busy for the cycles of its issue.
+#[derive(Clone, Copy, Debug)]
+enum Pipe {
+    Integer,
+    Multiply,
+    Float32,
+    Float64,
+    Special,
+    Shared,
+    Memory,
+    Control,
+    Constant,
+}
+
+/// A scheduler issues one instruction each cycle, and each of its pipes takes its own cycles: the longest of these is what
+/// other warps see of the block, dealt out to its instructions.
+fn share_issue(block: &[InstructionInfo], timings: &InstructionTimings, costs: &mut [Cost]) {
+    let mut pipes = [0u64; PIPES];
+    let (mut issued, mut sum) = (0, 0);
+    for info in block {
+        let (pipe, timing) = timing_of(info, timings);
+        let cycles = u64::from(timing.issue_cycles);
+        pipes[pipe as usize] += cycles;
+        issued += cycles.min(1);
+        sum += cycles;
+    }
+    let busy = pipes.into_iter().fold(issued, u64::max);
+    let (mut before, mut dealt) = (0, 0);
+    for cost in costs {
+        before += u64::from(cost.issue_cycles);
+        let due = (before * busy).div_ceil(sum.max(1));
+        cost.issue_cycles = u32::try_from(due - dealt).unwrap_or(u32::MAX);
+        dealt = due;
+    }
+}
+
+fn timing_of(info: &InstructionInfo, timings: &InstructionTimings) -> (Pipe, InstructionTiming) {
+    let special = timings.machine_code.as_ref();
+    special
+        .and_then(|code| machine_code::timing_of(info, timings, code))
+        .unwrap_or_else(|| class_timing(info.class, timings))
+}
+
+fn class_timing(
+    class: InstructionClass,
+    timings: &InstructionTimings,
+) -> (Pipe, InstructionTiming) {
     match class {
-        InstructionClass::Integer => timings.integer,
-        InstructionClass::IntegerMultiply => timings.integer_multiply,
-        InstructionClass::Float32 => timings.float32,
-        InstructionClass::Float64 => timings.float64,
-        InstructionClass::Special => timings.special,
-        InstructionClass::Convert => timings.convert,
-        InstructionClass::SharedMemory => timings.shared,
-        InstructionClass::ConstMemory => timings.constant,
+        InstructionClass::Integer => (Pipe::Integer, timings.integer),
+        InstructionClass::IntegerMultiply => (Pipe::Multiply, timings.integer_multiply),
+        InstructionClass::Float32 => (Pipe::Float32, timings.float32),
+        InstructionClass::Float64 => (Pipe::Float64, timings.float64),
+        InstructionClass::Special => (Pipe::Special, timings.special),
+        InstructionClass::Convert => (Pipe::Special, timings.convert),
+        InstructionClass::SharedMemory => (Pipe::Shared, timings.shared),
+        InstructionClass::ConstMemory => (Pipe::Constant, timings.constant),
         InstructionClass::GlobalMemory
         | InstructionClass::LocalMemory
-        | InstructionClass::Atomic => timings.memory,
-        InstructionClass::Barrier | InstructionClass::Control => timings.control,
+        | InstructionClass::Atomic => (Pipe::Memory, timings.memory),
+        InstructionClass::Barrier | InstructionClass::Control => (Pipe::Control, timings.control),
     }
 }
 

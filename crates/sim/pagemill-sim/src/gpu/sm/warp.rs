@@ -1,7 +1,8 @@
 //! State of one resident warp between its steps.
 
 use crate::gpu::ALL_SECTORS;
-use crate::gpu::memory::request::{L1Loads, Request, Route, Stage};
+use crate::gpu::machine::{AtomicSpec, SmSpec};
+use crate::gpu::memory::request::{Request, Route, Stage};
 use crate::gpu::sm::coalesce::Segments;
 use crate::gpu::stream::{AccessKind, MemoryAccess};
 use pagemill_types::Picos;
@@ -62,7 +63,7 @@ pub(crate) struct PendingAccess {
     pub(crate) kind: AccessKind,
     pub(crate) route: Route,
     pub(crate) slot: u8,
-    /// Of an atomic, lanes of each segment, on average.
+    /// Of an atomic, cycles that L2 changes each segment, on average.
     pub(crate) lanes: u8,
     /// What the next segment still has to do.
     pub(crate) stage: Stage,
@@ -89,7 +90,7 @@ impl Default for PendingAccess {
 impl PendingAccess {
     /// Coalesces a warp-wide access. Its sectors are looked at if it may go over a link that brings them one by one.
     #[inline]
-    pub(crate) fn set(&mut self, access: &MemoryAccess, l1_loads: L1Loads, by_sectors: bool) {
+    pub(crate) fn set(&mut self, access: &MemoryAccess, sm: &SmSpec, by_sectors: bool) {
         self.segments.set_access(access);
         self.sectors = match by_sectors {
             true => self
@@ -99,7 +100,7 @@ impl PendingAccess {
         };
         self.next = 0;
         self.kind = access.kind;
-        self.route = Route::of(access, l1_loads);
+        self.route = Route::of(access, sm.l1_loads);
         self.slot = access.slot.unwrap_or(NO_SLOT);
         self.stage = Stage::Issued;
         self.instruction = access.instruction;
@@ -108,10 +109,30 @@ impl PendingAccess {
             AccessKind::Load | AccessKind::Store => 1,
             AccessKind::Atomic | AccessKind::Reduction => {
                 let segments = self.segments.as_slice().len().max(1) as u32;
-                access.mask.count_ones().div_ceil(segments) as u8
+                let cycles = sm.atomics.map_or_else(
+                    || access.mask.count_ones(),
+                    |atomics| changing_cycles(access, atomics),
+                );
+                cycles.div_ceil(segments).min(u32::from(u8::MAX)) as u8
             }
         };
     }
+}
+
+/// Cycles in which slices of L2 change the words of an atomic.
+fn changing_cycles(access: &MemoryAccess, atomics: AtomicSpec) -> u32 {
+    let addresses = access.addresses().into_iter().enumerate();
+    let taking_part = addresses.filter(|(lane, _)| access.mask >> lane & 1 == 1);
+    let mut words: Vec<u64> = taking_part.map(|(_, address)| address).collect();
+    let lanes = words.len() as u32;
+    words.sort_unstable();
+    words.dedup();
+    let words = words.len() as u32;
+    let repeats = match access.combines {
+        true => 0,
+        false => lanes - words,
+    };
+    words.div_ceil(atomics.words_per_cycle.max(1)) + repeats * atomics.repeat_cycles
 }
 
 impl PendingAccess {

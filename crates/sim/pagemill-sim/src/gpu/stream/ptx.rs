@@ -2,6 +2,7 @@
 
 use crate::gpu::machine::InstructionTimings;
 use crate::gpu::sm::schedule::schedule;
+use crate::gpu::stream::{AccessKind, StepEnd};
 use crate::gpu::{GridShape, GridStream, Step};
 use pagemill_ptx::{Block, DeviceMemory, InstructionCosts, Kernel, Launch, Output, Trap};
 
@@ -60,6 +61,15 @@ pub fn kernel_costs(kernel: &Kernel, timings: &InstructionTimings) -> Instructio
     })
 }
 
+/// Whether the lanes of a warp that change one word are joined before they leave the SM: those that add integers and the
+/// like, whose order does not matter.
+fn is_combined(opcode: &str) -> bool {
+    let parts: Vec<&str> = opcode.split('.').collect();
+    let is_ordered = parts.contains(&"cas") || parts.contains(&"exch");
+    let ty = parts.last().copied().unwrap_or("");
+    !is_ordered && ty.starts_with(['u', 's', 'b']) && !ty.starts_with("bf")
+}
+
 /// What the blocks of `launch` need.
 pub(in crate::gpu) fn grid_shape(launch: &Launch) -> GridShape {
     GridShape {
@@ -106,6 +116,13 @@ impl GridStream for PtxGrid<'_> {
         );
         if advanced.is_err() {
             self.drain_output(slot);
+        }
+        if step.end == StepEnd::Memory
+            && matches!(step.access.kind, AccessKind::Atomic | AccessKind::Reduction)
+        {
+            let instruction = step.access.instruction as usize;
+            let info = self.launch.kernel().instructions().get(instruction);
+            step.access.combines = info.is_some_and(|info| is_combined(&info.opcode));
         }
         advanced
     }

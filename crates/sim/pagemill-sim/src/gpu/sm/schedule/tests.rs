@@ -1,5 +1,6 @@
 use super::*;
 use crate::gpu::GpuMachine;
+use crate::gpu::machine::MachineCode;
 
 fn info(
     class: InstructionClass,
@@ -15,6 +16,7 @@ fn info(
         caller: None,
         reads: reads.to_vec(),
         writes: writes.to_vec(),
+        is_erased: false,
         block_leader,
         slot: None,
         wait_mask: 0,
@@ -66,4 +68,77 @@ fn loads_are_left_to_the_scoreboard_and_blocks_begin_anew() {
         info(Integer, &[2], &[3], true),
     ];
     assert_eq!(latencies(&code), [2, 18, 18]);
+}
+
+fn with_machine_code() -> InstructionTimings {
+    let timing = |issue_cycles, latency_cycles| InstructionTiming {
+        issue_cycles,
+        latency_cycles,
+    };
+    let slow = timing(8, 16);
+    InstructionTimings {
+        integer: timing(2, 4),
+        integer_multiply: timing(2, 4),
+        float32: timing(1, 4),
+        special: timing(8, 17),
+        machine_code: Some(MachineCode {
+            bit_count: slow,
+            integer_to_float: timing(2, 4),
+            wide_multiply: slow,
+            integer_divide: timing(18, 72),
+            float32_divide: timing(17, 59),
+            float32_root: timing(12, 57),
+            float64_divide: timing(25, 124),
+        }),
+        ..GpuMachine::gtx480().sm.timings
+    }
+}
+
+fn issue_cycles(instructions: &[InstructionInfo]) -> u32 {
+    let costs = schedule(instructions, &with_machine_code());
+    costs.iter().map(|cost| cost.issue_cycles).sum()
+}
+
+#[test]
+fn a_slow_pipe_blocks_only_itself() {
+    use InstructionClass::{IntegerMultiply, Special};
+    let integers = |number: u32| info(Integer, &[0], &[number], number == 1);
+    let block: Vec<_> = (1..=4).map(integers).collect();
+    assert_eq!(issue_cycles(&block), 8);
+    let mut mixed = block.clone();
+    mixed.extend((5..=8).map(|number| info(IntegerMultiply, &[0], &[number], false)));
+    assert_eq!(
+        issue_cycles(&mixed),
+        8,
+        "each pipe takes 8 cycles, and so does the issue"
+    );
+    mixed.extend((9..=12).map(|number| info(Float32, &[0], &[number], false)));
+    assert_eq!(issue_cycles(&mixed), 12, "one instruction a cycle");
+    mixed.push(info(Special, &[0], &[13], false));
+    mixed.push(info(Special, &[0], &[14], false));
+    assert_eq!(issue_cycles(&mixed), 16);
+}
+
+#[test]
+fn sequences_cost_what_they_are_and_erased_copies_nothing() {
+    let one = |opcode: &str, class, is_erased| {
+        let single = InstructionInfo {
+            opcode: opcode.into(),
+            is_erased,
+            ..info(class, &[0], &[1], true)
+        };
+        let cost = schedule(&[single], &with_machine_code())[0];
+        (cost.issue_cycles, cost.latency_cycles)
+    };
+    use InstructionClass::{Convert, IntegerMultiply, Special};
+    assert_eq!(one("popc.b32", Integer, false), (8, 16));
+    assert_eq!(one("mov.u32", Integer, true), (0, 0));
+    assert_eq!(one("mad.lo.s64", IntegerMultiply, false), (8, 16));
+    assert_eq!(one("mul.wide.s32", IntegerMultiply, false), (2, 4));
+    assert_eq!(one("cvt.s64.s32", Convert, false), (2, 4));
+    assert_eq!(one("cvt.rn.f32.s32", Convert, false), (2, 4));
+    assert_eq!(one("div.rn.f32", Special, false), (17, 59));
+    assert_eq!(one("div.s64", Special, false), (72, 288));
+    assert_eq!(one("div.approx.f32", Special, false), (8, 17));
+    assert_eq!(one("sqrt.rn.f64", Special, false), (25, 124));
 }
