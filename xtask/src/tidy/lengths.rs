@@ -12,7 +12,7 @@ const TEST_LINES_MAX: usize = 30;
 
 /// Files that were longer when this rule was made: their lines. Numbers may only fall.
 pub const LONGER: &[Longer] = &[
-    Longer("crates/lab/pagemill-cli/tests/cuda.rs", 779),
+    Longer("crates/lab/pagemill-cli/tests/cuda.rs", 776),
     Longer("crates/cuda/pagemill-cudart/src/runtime/graphs.rs", 639),
     Longer("crates/net/pagemill-fabric/src/station/mod.rs", 634),
     Longer(
@@ -28,7 +28,7 @@ pub const LONGER: &[Longer] = &[
     Longer("crates/sim/pagemill-ptx/src/check/access.rs", 660),
     Longer("crates/sim/pagemill-ptx/src/exec/run.rs", 799),
     Longer("crates/sim/pagemill-ptx/src/lower/emit.rs", 634),
-    Longer("crates/sim/pagemill-ptx/src/memory/mod.rs", 627),
+    Longer("crates/sim/pagemill-ptx/src/memory/mod.rs", 621),
     Longer("crates/sim/pagemill-ptx/src/native/access.rs", 630),
     Longer("crates/sim/pagemill-ptx/src/native/emit.rs", 775),
     Longer("crates/sim/pagemill-ptx/src/native/lanes.rs", 632),

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod error;
+mod freeing;
 mod part;
 mod touches;
 
@@ -195,19 +196,6 @@ impl DeviceMemory {
             }
             _ => 0,
         }
-    }
-
-    /// Whether `address` is on the heap of `malloc` in kernels.
-    pub(crate) fn is_on_heap(&self, address: u64) -> bool {
-        let start = self.heap.as_ref().map(|(start, _)| *start);
-        start.is_some_and(|start| address.wrapping_sub(start) < self.heap_bytes)
-    }
-
-    /// `free(address)` in a kernel; whether it was something that `malloc` had returned.
-    pub(crate) fn free_on_heap(&mut self, address: u64) -> bool {
-        self.note_write();
-        let heap = self.heap.as_mut();
-        heap.is_some_and(|(start, heap)| heap.give_back(address.wrapping_sub(*start)))
     }
 
     /// Allocates `bytes` zero bytes aligned to `align` (rounded up to a power of two, at least 1) and returns their address.
