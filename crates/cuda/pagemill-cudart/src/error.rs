@@ -26,7 +26,6 @@ codes! {
     MEMORY_ALLOCATION = 2, "There is not enough memory.";
     INITIALIZATION = 3, "There is no GPU.";
     INVALID_CONFIGURATION = 9, "A grid or block that no GPU can run.";
-    INVALID_PITCH = 12, "A pitch smaller than a row.";
     INVALID_SYMBOL = 13, "No such variable.";
     INVALID_CHANNEL_DESCRIPTOR = 20, "A texel that cannot be.";
     INVALID_MEMCPY_DIRECTION = 21, "A copy kind that does not exist.";
@@ -104,7 +103,6 @@ impl CudaError {
     pub(crate) fn for_driver(self) -> i32 {
         match self {
             Self::INVALID_CONFIGURATION
-            | Self::INVALID_PITCH
             | Self::INVALID_CHANNEL_DESCRIPTOR
             | Self::INVALID_MEMCPY_DIRECTION
             | Self::INVALID_FILTER_SETTING

@@ -417,9 +417,9 @@ fn faults_give_the_codes_of_cuda_and_a_line_each() {
         ),
         (
             "copies",
-            "Success InvalidValue InvalidValue InvalidValue InvalidMemcpyDirection InvalidValue InvalidPitchValue InvalidSymbol",
+            "Success InvalidValue InvalidValue InvalidValue InvalidMemcpyDirection InvalidValue InvalidValue InvalidValue InvalidSymbol",
             "is no memory of the GPU",
-            7,
+            8,
         ),
         (
             "handles",

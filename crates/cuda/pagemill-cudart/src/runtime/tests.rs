@@ -377,7 +377,7 @@ fn rows_must_not_overlap_nor_reach_past_the_end() {
     assert_eq!(
         codes,
         [
-            CudaError::INVALID_PITCH,
+            CudaError::INVALID_VALUE,
             CudaError::INVALID_VALUE,
             CudaError::INVALID_VALUE,
             CudaError::INVALID_VALUE

@@ -77,6 +77,7 @@ static void run(const char *what) {
         SHOW(cudaMemcpy(memory, host, 4, (cudaMemcpyKind)9));
         SHOW(cudaMemset(host, 0, 4));
         SHOW(cudaMemcpy2D(memory, 8, host, 8, 16, 2, cudaMemcpyHostToDevice));
+        SHOW(cudaMemcpy2D(memory, 8, host, 32, 16, 1, cudaMemcpyHostToDevice));
         SHOW(cudaMemcpyToSymbol((const void *)host, host, 4));
     } else if (!strcmp(what, "handles")) {
         float elapsed;
