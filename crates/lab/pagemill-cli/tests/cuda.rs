@@ -419,7 +419,7 @@ fn faults_give_the_codes_of_cuda_and_a_line_each() {
             "copies",
             "Success InvalidValue InvalidValue InvalidValue InvalidMemcpyDirection InvalidValue InvalidValue InvalidValue InvalidSymbol",
             "is no memory of the GPU",
-            8,
+            7,
         ),
         (
             "handles",
