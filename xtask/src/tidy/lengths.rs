@@ -13,7 +13,7 @@ const TEST_LINES_MAX: usize = 30;
 /// Files that were longer when this rule was made: their lines. Numbers may only fall, but for comments that
 /// say how a figure is decided.
 pub const LONGER: &[Longer] = &[
-    Longer("crates/lab/pagemill-cli/tests/cuda.rs", 779),
+    Longer("crates/lab/pagemill-cli/tests/cuda.rs", 776),
     Longer("crates/cuda/pagemill-cudart/src/runtime/graphs.rs", 638),
     Longer("crates/net/pagemill-fabric/src/station/mod.rs", 634),
     Longer(

@@ -90,7 +90,7 @@ impl Block {
             .collect();
         let words = launch.local_words();
         self.locals = (0..warps).map(|_| vec![Line::splat(0); words]).collect();
-        self.shared = vec![0; launch.shared_bytes as usize];
+        self.shared = vec![0; launch.shared_window() as usize];
         self.hints = vec![0; code.sites as usize];
         self.windows = Windows::default();
         self.pace = Pace::default();
@@ -113,7 +113,7 @@ impl Block {
         }
         self.barriers.reset();
         // What other blocks reached went with the cluster.
-        self.shared.resize(launch.shared_bytes as usize, 0);
+        self.shared.resize(launch.shared_window() as usize, 0);
         self.shared.fill(0);
         let code = &launch.kernel.code;
         let coordinates = launch.block_coordinates(index);

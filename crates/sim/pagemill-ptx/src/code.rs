@@ -106,6 +106,7 @@ pub(crate) enum Constant {
     BlockDim(u8),
     DynamicSharedBytes,
     TotalSharedBytes,
+    ReservedShared(u16),
     WarpsPerBlock,
     /// Blocks of a cluster, and clusters of the grid, in each dimension; blocks of a cluster in all.
     ClusterDim(u8),

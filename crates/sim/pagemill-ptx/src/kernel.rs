@@ -109,6 +109,8 @@ pub struct Kernel {
     pub param_bytes: u32,
     /// 32-bit registers that a thread needs at once.
     pub registers_per_thread: u32,
+    /// 32-bit registers that a compiler gives a thread: an estimate.
+    pub allocated_registers: u32,
     /// Static shared memory of a block in bytes.
     pub shared_bytes: u32,
     /// Local memory of a thread in bytes.

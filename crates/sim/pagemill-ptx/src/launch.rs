@@ -385,7 +385,7 @@ impl Launch {
             rank: self.rank_in_cluster(place),
             blocks,
             warps_per_block: self.warps_per_block(),
-            shared_bytes: self.shared_bytes,
+            shared_bytes: self.shared_window(),
         })
     }
 
@@ -566,6 +566,10 @@ impl Values<'_> {
             Constant::DynamicSharedBytes => self.dynamic_shared_bytes.into(),
             Constant::TotalSharedBytes => {
                 u64::from(self.kernel.shared_bytes) + u64::from(self.dynamic_shared_bytes)
+            }
+            Constant::ReservedShared(offset) => {
+                let own = self.kernel.shared_bytes + self.dynamic_shared_bytes;
+                u64::from(crate::reserved::start(own)) + u64::from(offset)
             }
             Constant::WarpsPerBlock => self.threads.div_ceil(LANES as u32).into(),
             // See `Launch::with_grid_workspace`.

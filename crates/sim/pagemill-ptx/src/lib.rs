@@ -26,6 +26,7 @@ mod names;
 mod native;
 mod pace;
 pub mod parse;
+mod reserved;
 mod tensor;
 mod texture;
 mod trap;

@@ -142,7 +142,9 @@ impl Module {
     /// Gives the threads of its kernels at most `most` registers. What a compiler would keep in memory then costs nothing.
     pub fn limit_registers(&mut self, most: u32) {
         for kernel in &mut self.kernels {
-            kernel.registers_per_thread = kernel.registers_per_thread.min(most.max(1));
+            let most = most.max(1);
+            kernel.registers_per_thread = kernel.registers_per_thread.min(most);
+            kernel.allocated_registers = kernel.allocated_registers.min(most);
         }
     }
 

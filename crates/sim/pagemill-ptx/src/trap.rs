@@ -146,6 +146,8 @@ pub enum TrapKind {
     BadFree {
         /// The address.
         address: u64,
+        /// Whether it is on the heap of `malloc`.
+        on_heap: bool,
     },
     /// A texture or surface instruction with a handle that stands for nothing.
     NoTexture {
@@ -293,7 +295,7 @@ impl fmt::Display for TrapKind {
                 f,
                 "call of {address:#x}, which is no device function with the parameters of this call"
             ),
-            Self::BadFree { address } => write!(
+            Self::BadFree { address, .. } => write!(
                 f,
                 "free of {address:#x}, which malloc did not return, or which is free already"
             ),

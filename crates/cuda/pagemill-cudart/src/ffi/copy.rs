@@ -203,6 +203,12 @@ unsafe fn rows(
     stream: *mut c_void,
     wait: Wait,
 ) -> Done {
+    let pitch = to.1.min(from.1);
+    // Also of one row, which would need no pitch.
+    if height > 0 && width > pitch {
+        let message = format!("a pitch of {pitch} bytes is less than a row of {width}");
+        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+    }
     let plan = Copy3d {
         to: span(to),
         from: span(from),

@@ -39,6 +39,8 @@ unsafe fn give_properties(to: *mut c_void, device: c_int, layout: Layout) -> Don
 
 /// `cudaLimitStackSize`.
 const STACK_LIMIT: c_int = 0;
+/// Most local memory of a thread: CUDA C++ Programming Guide, every compute capability.
+const STACK_BYTES_MAX: usize = 512 << 10;
 /// `cudaLimitMallocHeapSize`.
 const HEAP_LIMIT: c_int = 2;
 
@@ -224,6 +226,10 @@ api! {
         // What is printed has room whatever its limit says.
         let known = known_limit(limit)?;
         match limit {
+            STACK_LIMIT if value > STACK_BYTES_MAX => {
+                let message = format!("a thread has at most {STACK_BYTES_MAX} bytes of stack, not {value}");
+                return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            }
             STACK_LIMIT => with_runtime(|runtime| {
                 runtime.set_stack_bytes(u32::try_from(value).unwrap_or(u32::MAX));
                 Ok(())

@@ -53,6 +53,9 @@ pub(super) struct LaunchAttribute {
 const ATTRIBUTE_COOPERATIVE: u32 = 2;
 const ATTRIBUTE_CLUSTER: u32 = 4;
 
+/// The function attribute that allows more dynamic shared memory than the plain amount.
+const ATTRIBUTE_DYNAMIC_SHARED: c_int = 8;
+
 /// The function attribute that allows clusters of more blocks than every GPU holds.
 const ATTRIBUTE_LARGE_CLUSTERS: c_int = 14;
 
@@ -200,6 +203,17 @@ pub(super) fn attribute(shape: &Launch, id: u32) -> [u64; 8] {
     [x | y << 32, z, 0, 0, 0, 0, 0, 0]
 }
 
+/// What is no kernel is for `cudaFuncGetAttributes` a handle that is none.
+fn as_handle(fault: Fault) -> Fault {
+    match fault.code {
+        CudaError::INVALID_DEVICE_FUNCTION => Fault {
+            code: CudaError::INVALID_RESOURCE_HANDLE,
+            ..fault
+        },
+        _ => fault,
+    }
+}
+
 /// Whether clusters must have a size, the one that the kernel was compiled for, the scheduling policy, and whether sizes
 /// beyond the portable ones are allowed.
 fn cluster_attributes(found: &FunctionAttributes) -> [c_int; 6] {
@@ -227,6 +241,19 @@ pub(super) fn cluster_attribute(found: &FunctionAttributes, number: c_int) -> c_
         ATTRIBUTE_LARGE_CLUSTERS => allows,
         _ => policy,
     }
+}
+
+/// Sets an attribute of a kernel. Most say how fast it may be, which changes nothing here.
+pub(super) fn set_attribute(key: FunctionKey, attribute: c_int, value: c_int) -> Done {
+    if !(8..=16).contains(&attribute) {
+        let message = format!("there is no function attribute {attribute}");
+        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+    }
+    with_runtime(|runtime| match attribute {
+        ATTRIBUTE_DYNAMIC_SHARED => runtime.allow_dynamic_shared(key, value),
+        ATTRIBUTE_LARGE_CLUSTERS => runtime.allow_large_clusters(key, value != 0),
+        _ => runtime.function_attributes(key).map(|_| ()),
+    })
 }
 
 /// The launch that an occupancy query describes.
@@ -313,7 +340,8 @@ api! {
     fn cudaFuncGetAttributes(to: *mut FuncAttributes, function: *const c_void) {
         let key = FunctionKey(address(function));
         let (found, capability) = with_runtime(|runtime| {
-            Ok((runtime.function_attributes(key)?, compute_capability(runtime)))
+            let found = runtime.function_attributes(key).map_err(as_handle)?;
+            Ok((found, compute_capability(runtime)))
         })?;
         let attributes = FuncAttributes {
             shared_bytes: found.shared_bytes as usize,
@@ -334,15 +362,7 @@ api! {
     }
 
     fn cudaFuncSetAttribute(function: *const c_void, attribute: c_int, value: c_int) {
-        // They say how fast a kernel may be or how much it may ask for, which a launch checks.
-        if !(8..=16).contains(&attribute) {
-            return Err(Fault::new(CudaError::INVALID_VALUE, format!("there is no function attribute {attribute}")));
-        }
-        let key = FunctionKey(address(function));
-        if attribute == ATTRIBUTE_LARGE_CLUSTERS {
-            return with_runtime(|runtime| runtime.allow_large_clusters(key, value != 0));
-        }
-        with_runtime(|runtime| runtime.function_attributes(key).map(|_| ()))
+        set_attribute(FunctionKey(address(function)), attribute, value)
     }
 
     fn cudaFuncSetCacheConfig(function: *const c_void, _preference: c_int) {

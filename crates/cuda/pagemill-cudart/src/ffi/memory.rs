@@ -4,7 +4,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{c_int, c_void};
 
 use super::waiter::settle;
-use super::{Done, address, api, call_stack, captured_memory, give, null, with_runtime};
+use super::{Done, address, api, call_stack, captured_memory, driver, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{Extent, Runtime, Side, StreamId, Turn};
 use pagemill_sim::hints::{self, Action, PageAdvice};
@@ -12,6 +12,9 @@ use pagemill_sim::hints::{self, Action, PageAdvice};
 /// Rows of pitched memory start at multiples of this.
 const PITCH_BYTES: usize = 512;
 const PINNED_ALIGN_BYTES: usize = 4096;
+
+/// `cudaMemAttachGlobal` and `cudaMemAttachHost`.
+const ATTACH_FLAGS: [u32; 2] = [1, 2];
 
 /// `cudaMemLocation`.
 #[repr(C)]
@@ -369,9 +372,19 @@ api! {
         free_in(pointer, stream)
     }
 
-    fn cudaMallocManaged(to: *mut *mut c_void, bytes: usize, _flags: u32) {
+    fn cudaMallocManaged(to: *mut *mut c_void, bytes: usize, flags: u32) {
         if to.is_null() {
             return Err(null());
+        }
+        if !ATTACH_FLAGS.contains(&flags) {
+            let message = format!("managed memory is attached by flag 1 (global) or 2 (host), not {flags}");
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        // The driver's function refuses what the runtime's gives null for.
+        if bytes == 0 && driver::called_as().is_none() {
+            with_runtime(|_| Ok(()))?;
+            // SAFETY: see the module.
+            return unsafe { give(to, std::ptr::null_mut()) };
         }
         let address = with_runtime(|runtime| {
             let address = runtime.malloc_managed(bytes as u64)?;

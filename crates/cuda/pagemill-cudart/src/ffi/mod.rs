@@ -352,21 +352,23 @@ fn complain_once(function: &str, message: &str) {
 // Not through `guard`, which would note the answer as a new error.
 #[unsafe(export_name = "pagemill_cudaGetLastError")]
 extern "C" fn get_last_error() -> i32 {
-    last_error(LAST_ERROR.replace(CudaError::SUCCESS)).0
+    let last = LAST_ERROR.get();
+    if !is_of_lost_gpu(last) {
+        LAST_ERROR.set(CudaError::SUCCESS);
+    }
+    last.0
 }
 
 #[unsafe(export_name = "pagemill_cudaPeekAtLastError")]
 extern "C" fn peek_at_last_error() -> i32 {
-    last_error(LAST_ERROR.get()).0
+    LAST_ERROR.get().0
 }
 
-/// The error of a lost GPU stays; any other is reported once.
-fn last_error(own: CudaError) -> CudaError {
+/// Whether `own` is the error of a GPU that is lost, which stays once a call has returned it. A launch does not: the kernel
+/// goes astray after it.
+fn is_of_lost_gpu(own: CudaError) -> bool {
     let state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    match &*state {
-        State::Ready(runtime) => runtime.lost().unwrap_or(own),
-        _ => own,
-    }
+    matches!(&*state, State::Ready(runtime) if runtime.lost() == Some(own))
 }
 
 #[unsafe(export_name = "pagemill_cudaGetErrorName")]

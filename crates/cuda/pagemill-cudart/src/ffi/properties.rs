@@ -72,11 +72,11 @@ pub(super) fn device_properties(runtime: &Runtime, layout: Layout) -> Vec<u8> {
 fn fields(runtime: &Runtime) -> Vec<Field> {
     let attribute = |number| Value::Int(attribute(runtime, number).unwrap_or(0));
     let sm = runtime.machine().sm;
-    let shared = u64::from(sm.shared_bytes);
+    let shared = |bytes: u32| Value::Size(bytes.into());
     let threads = sm.max_threads_per_block as i32;
     vec![
         (288, Some(288), Value::Size(runtime.total_bytes())),
-        (296, Some(296), Value::Size(shared)),
+        (296, Some(296), shared(sm.shared_bytes_per_block())),
         (304, Some(304), attribute(12)),
         (308, Some(308), Value::Int(WARP_THREADS)),
         (312, Some(312), Value::Size(PITCH_MAX)),
@@ -117,12 +117,12 @@ fn fields(runtime: &Runtime) -> Vec<Field> {
         (624, Some(604), attribute(39)),
         (632, Some(612), attribute(79)),
         (636, Some(616), attribute(80)),
-        (640, Some(624), Value::Size(shared)),
+        (640, Some(624), shared(sm.shared_bytes)),
         (648, Some(632), attribute(82)),
         (652, Some(636), attribute(83)),
         (676, Some(656), attribute(89)),
         (688, Some(668), attribute(95)),
-        (696, Some(672), Value::Size(shared)),
+        (696, Some(672), shared(sm.shared_bytes_per_block_max())),
         (712, Some(688), attribute(106)),
         (728, Some(704), attribute(99)),
         (744, Some(720), attribute(115)),
@@ -131,14 +131,15 @@ fn fields(runtime: &Runtime) -> Vec<Field> {
 }
 
 /// Most texels of textures and surfaces, by attribute: those of compute capability 7.5 in the CUDA C++ Programming Guide,
-/// "Technical Specifications per Compute Capability".
+/// "Technical Specifications per Compute Capability", and as an H100 with driver 580.159.04 says.
 #[rustfmt::skip]
-const IMAGE_LIMITS: [(i32, i32); 30] = [
+const IMAGE_LIMITS: [(i32, i32); 40] = [
     (21, 131_072), (22, 131_072), (23, 65_536), (24, 16_384), (25, 16_384), (26, 16_384),
     (27, 32_768), (28, 32_768), (29, 2048), (42, 32_768), (43, 2048), (45, 32_768), (46, 32_768),
-    (47, 16_384), (48, 16_384), (49, 16_384),
+    (47, 8192), (48, 8192), (49, 32_768), (52, 32_768), (53, 32_768), (54, 2046),
     (55, 32_768), (56, 131_072), (57, 65_536), (58, 16_384), (59, 16_384), (60, 16_384),
     (61, 32_768), (62, 2048), (63, 32_768), (64, 32_768), (65, 2048),
+    (66, 32_768), (67, 32_768), (68, 2046), (69, 268_435_456), (73, 32_768), (74, 32_768), (77, 32_768),
     (70, 131_072), (71, 65_000), (72, 2_097_120),
 ];
 
@@ -174,7 +175,10 @@ pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
         2 | 3 => sm.max_threads_per_block as i32,
         4 => sm.max_threads_per_block.min(64) as i32,
         5..=7 => GRID_MAX[number as usize - 5],
-        8 | 81 | 97 => sm.shared_bytes as i32,
+        8 => sm.shared_bytes_per_block() as i32,
+        81 => sm.shared_bytes as i32,
+        97 => sm.shared_bytes_per_block_max() as i32,
+        111 => sm.reserved_shared_bytes() as i32,
         9 => CONSTANT_BYTES as i32,
         10 => WARP_THREADS,
         11 => PITCH_MAX as i32,
@@ -184,6 +188,7 @@ pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
         15 => 1,
         16 => sm.count as i32,
         19 => 1,
+        30 => TEXTURE_ALIGN as i32,
         31 => 1,
         36 => kilohertz(memory_clock(machine)),
         37 => bus_bits(),
@@ -191,6 +196,12 @@ pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
         39 => sm.max_threads as i32,
         // One copy engine for each direction of the link.
         40 => 2,
+        // How many times slower double precision is.
+        87 => (sm.timings.float64.issue_cycles / sm.timings.float32.issue_cycles.max(1)) as i32,
+        // A kernel can be interrupted within a block.
+        90 => 1,
+        // No NUMA node of the host.
+        131 => -1,
         41 => 1,
         51 => TEXTURE_PITCH_ALIGN as i32,
         75 => compute_capability(runtime) / 10,

@@ -121,7 +121,7 @@ impl Runtime {
                 "a pitch of {} bytes is less than a row of {}",
                 span.pitch_bytes, extent.width_bytes
             );
-            return Err(Fault::new(CudaError::INVALID_PITCH, message));
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
         let reach = span.reach(extent).ok_or_else(|| {
             Fault::new(

@@ -8,6 +8,9 @@ use super::images::FunctionKey;
 use super::streams::StreamId;
 use crate::error::{CudaError, Fault};
 
+/// Most threads of a block in its third dimension: CUDA C++ Programming Guide, every compute capability.
+const BLOCK_DEPTH_MAX: u64 = 64;
+
 /// Shape and place of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
@@ -61,6 +64,8 @@ impl Runtime {
         let (module, name) = self.kernel(key)?;
         let kernel = self.gpu.kernel(module, &name)?;
         self.check_shape(kernel, launch)?;
+        self.check_shared(key, launch)?;
+        let kernel = self.gpu.kernel(module, &name)?;
         if launch.cluster.is_some() || kernel.cluster != ClusterNeeds::default() {
             self.check_cluster(key, launch)?;
         }
@@ -159,18 +164,58 @@ impl Runtime {
                 readable_list(&launch.block),
                 sm.max_threads_per_block
             );
-            return Err(Fault::new(CudaError::INVALID_CONFIGURATION, message));
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
-        let shared = launch
-            .shared_bytes
-            .saturating_add(kernel.shared_bytes.into());
-        if shared > u64::from(sm.shared_bytes) {
+        let depth = u64::from(sm.max_threads_per_block).min(BLOCK_DEPTH_MAX);
+        if u64::from(launch.block[2]) > depth {
             let message = format!(
-                "kernel {}: a block needs {shared} bytes of shared memory, an SM of this GPU has {}",
-                kernel.name, sm.shared_bytes
+                "kernel {}: a block of {} is {} deep, this GPU allows {depth}",
+                kernel.name,
+                readable_list(&launch.block),
+                launch.block[2]
             );
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
+        Ok(())
+    }
+
+    /// A kernel has to ask for more than the plain amount of shared memory before its launch.
+    fn check_shared(&mut self, key: FunctionKey, launch: &Launch) -> Result<(), Fault> {
+        let attributes = self.function_attributes(key)?;
+        if launch.shared_bytes <= attributes.max_dynamic_shared_bytes {
+            return Ok(());
+        }
+        let most = self.setting.machine.sm.shared_bytes_per_block_max();
+        let message = format!(
+            "kernel {}: {} bytes of dynamic shared memory beside {} static ones are more than its {}; \
+             cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize allows up to {} on this GPU",
+            self.kernel_name(key)?,
+            launch.shared_bytes,
+            attributes.shared_bytes,
+            attributes.max_dynamic_shared_bytes,
+            u64::from(most).saturating_sub(attributes.shared_bytes)
+        );
+        Err(Fault::new(CudaError::INVALID_VALUE, message))
+    }
+
+    /// Allows a kernel up to `bytes` of dynamic shared memory.
+    ///
+    /// # Errors
+    /// If there is no such kernel, or a block of this GPU cannot have as much beside its static shared memory.
+    pub fn allow_dynamic_shared(&mut self, key: FunctionKey, bytes: i32) -> Result<(), Fault> {
+        let fixed = self.function_attributes(key)?.shared_bytes;
+        let most = self.setting.machine.sm.shared_bytes_per_block_max();
+        let room = u64::from(most).saturating_sub(fixed);
+        let allowed = u32::try_from(bytes).ok();
+        let Some(allowed) = allowed.filter(|&bytes| u64::from(bytes) <= room) else {
+            let message = format!(
+                "kernel {}: {bytes} bytes of dynamic shared memory are not possible, 0 to {room} are",
+                self.kernel_name(key)?
+            );
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        };
+        let kernel = self.kernel(key)?;
+        self.dynamic_shared.insert(kernel, allowed);
         Ok(())
     }
 
@@ -198,14 +243,19 @@ impl Runtime {
         let (module, name) = self.kernel(key)?;
         let sm = self.setting.machine.sm;
         let kernel = self.gpu.kernel(module, &name)?;
+        let registers = kernel.allocated_registers.min(sm.max_registers_per_thread);
         let limit = kernel.max_threads.unwrap_or(sm.max_threads_per_block);
+        let plain = sm
+            .shared_bytes_per_block()
+            .saturating_sub(kernel.shared_bytes);
+        let dynamic = self.dynamic_shared.get(&(module, name.clone()));
         Ok(FunctionAttributes {
             shared_bytes: kernel.shared_bytes.into(),
             constant_bytes: self.gpu.constant_bytes(module)?,
             local_bytes: kernel.local_bytes.into(),
-            max_threads_per_block: limit.min(sm.max_threads_per_block),
-            registers: kernel.registers_per_thread.min(sm.max_registers_per_thread),
-            max_dynamic_shared_bytes: sm.shared_bytes.saturating_sub(kernel.shared_bytes).into(),
+            max_threads_per_block: limit.min(sm.threads_by_registers(registers)),
+            registers,
+            max_dynamic_shared_bytes: dynamic.copied().unwrap_or(plain).into(),
             cluster: kernel.cluster,
             allows_large_clusters: self.large_clusters.contains(&(module, name.clone())),
         })
@@ -235,7 +285,10 @@ impl Runtime {
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
         let fixed = self.function_attributes(key)?.shared_bytes;
-        Ok(u64::from(self.setting.machine.sm.shared_bytes / blocks).saturating_sub(fixed))
+        let sm = &self.setting.machine.sm;
+        let share = sm.shared_bytes / blocks / sm.shared_unit * sm.shared_unit;
+        let room = share.saturating_sub(sm.reserved_shared_bytes());
+        Ok(u64::from(room).saturating_sub(fixed))
     }
 
     /// How many blocks of `threads` threads an SM holds at once.
@@ -261,9 +314,12 @@ impl Runtime {
             shared_bytes_per_block: u32::try_from(shared).unwrap_or(u32::MAX),
             cluster_blocks: 1,
         };
-        if shape.shared_bytes_per_block > self.setting.machine.sm.shared_bytes {
+        if dynamic_shared_bytes > attributes.max_dynamic_shared_bytes {
             return Ok(0);
         }
         Ok(occupancy(&self.setting.machine.sm, &shape).blocks_per_sm)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -92,6 +92,8 @@ pub struct Runtime {
     planned: Option<Planned>,
     /// Kernels that may have clusters of more than 8 blocks.
     large_clusters: BTreeSet<(ModuleId, Arc<str>)>,
+    /// Most dynamic shared memory of kernels that have asked for their own limit, in bytes.
+    dynamic_shared: BTreeMap<(ModuleId, Arc<str>), u32>,
 }
 
 /// The least that CUDA 13's compiler makes code for.
@@ -147,6 +149,7 @@ impl Runtime {
             failed: Vec::new(),
             kept: Kept::default(),
             large_clusters: BTreeSet::new(),
+            dynamic_shared: BTreeMap::new(),
         })
     }
 

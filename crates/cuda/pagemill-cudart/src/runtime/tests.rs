@@ -216,21 +216,21 @@ fn what_cannot_be_launched_does_no_harm() {
                 block: [1025, 1, 1],
                 ..one
             },
-            CudaError::INVALID_CONFIGURATION,
+            CudaError::INVALID_VALUE,
         ),
         (
             Launch {
                 block: [u32::MAX; 3],
                 ..one
             },
-            CudaError::INVALID_CONFIGURATION,
+            CudaError::INVALID_VALUE,
         ),
         (
             Launch {
                 grid: [1, 0, 1],
                 ..one
             },
-            CudaError::INVALID_CONFIGURATION,
+            CudaError::INVALID_VALUE,
         ),
         (
             Launch {
@@ -377,7 +377,7 @@ fn rows_must_not_overlap_nor_reach_past_the_end() {
     assert_eq!(
         codes,
         [
-            CudaError::INVALID_PITCH,
+            CudaError::INVALID_VALUE,
             CudaError::INVALID_VALUE,
             CudaError::INVALID_VALUE,
             CudaError::INVALID_VALUE
@@ -430,7 +430,7 @@ fn launches_that_fail_are_counted_by_kernel_and_cause() {
         })
         .collect();
     let wanted = [
-        ("store", "cudaErrorInvalidConfiguration", 2),
+        ("store", "cudaErrorInvalidValue", 2),
         ("store", "cudaErrorIllegalAddress", 1),
         ("store", "cudaErrorIllegalAddress", 1),
     ];
@@ -489,8 +489,9 @@ fn clusters_have_the_sizes_that_cuda_allows() {
 fn clusters_that_are_resident_at_once_are_counted() {
     let mut setting = Setting::from_text(SCENARIO).expect("it is sound");
     setting.machine.sm.compute_capability = 90;
-    let sms = setting.machine.sm.count;
-    let shared_bytes = u64::from(setting.machine.sm.shared_bytes);
+    let sm = setting.machine.sm;
+    let (sms, most) = (sm.count, sm.shared_bytes_per_block_max());
+    let shared_bytes = u64::from(most);
     let mut runtime = Runtime::new(setting).expect("it can be built");
     let image = runtime.register_ptx(PTX.to_owned());
     let key = runtime

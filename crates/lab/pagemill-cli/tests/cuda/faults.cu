@@ -28,7 +28,11 @@ static int *memory;
 static void run(const char *what) {
     if (!strcmp(what, "bounds")) {
         write_at<<<1, 1>>>(memory, 1 << 20);
+        // The launch went well, and nothing has said yet what became of the kernel.
+        SHOW(cudaPeekAtLastError());
+        SHOW(cudaGetLastError());
         SHOW(cudaDeviceSynchronize());
+        SHOW(cudaGetLastError());
         SHOW(cudaGetLastError());
         SHOW(cudaMalloc((void **)&memory, 4));
         SHOW(cudaPeekAtLastError());
@@ -48,6 +52,8 @@ static void run(const char *what) {
         nothing<<<0, 32>>>();
         SHOW(cudaGetLastError());
         nothing<<<1, 32, 1 << 20>>>();
+        SHOW(cudaGetLastError());
+        nothing<<<1, dim3(1, 1, 65)>>>();
         SHOW(cudaGetLastError());
         nothing<<<1, 32>>>();
         SHOW(cudaDeviceSynchronize());
@@ -71,6 +77,7 @@ static void run(const char *what) {
         SHOW(cudaMemcpy(memory, host, 4, (cudaMemcpyKind)9));
         SHOW(cudaMemset(host, 0, 4));
         SHOW(cudaMemcpy2D(memory, 8, host, 8, 16, 2, cudaMemcpyHostToDevice));
+        SHOW(cudaMemcpy2D(memory, 8, host, 32, 16, 1, cudaMemcpyHostToDevice));
         SHOW(cudaMemcpyToSymbol((const void *)host, host, 4));
     } else if (!strcmp(what, "handles")) {
         float elapsed;
@@ -82,8 +89,11 @@ static void run(const char *what) {
         SHOW(cudaSetDevice(3));
         SHOW(cudaMalloc(nullptr, 4));
         SHOW(cudaMallocManaged((void **)&memory, 0));
+        SHOW(cudaMallocManaged((void **)&memory, 64, 9));
         SHOW(cudaMalloc((void **)&memory, 1ull << 60));
         SHOW(cudaLaunchKernel((const void *)&elapsed, dim3(1), dim3(1), nullptr, 0, nullptr));
+        cudaFuncAttributes attributes;
+        SHOW(cudaFuncGetAttributes(&attributes, (const void *)&elapsed));
     } else if (!strcmp(what, "unsupported")) {
         cudaMemPoolPtrExportData data;
         SHOW(cudaMemPoolExportPointer(&data, memory));
@@ -106,6 +116,7 @@ static void run(const char *what) {
         SHOW(cudaLaunchCooperativeKernel((const void *)nothing, dim3(2), dim3(256), nullptr, 0, nullptr));
     } else if (!strcmp(what, "stack")) {
         size_t bytes = 0;
+        SHOW(cudaDeviceSetLimit(cudaLimitStackSize, 1ull << 40));
         SHOW(cudaDeviceSetLimit(cudaLimitStackSize, 16 << 10));
         SHOW(cudaDeviceGetLimit(&bytes, cudaLimitStackSize));
         SHOW(bytes == 16 << 10 ? cudaSuccess : cudaErrorUnknown);

@@ -207,7 +207,9 @@ fn free(
     for lane in lanes_of(mask) {
         let address = addresses[lane];
         if address != 0 && !stores.memory.free_on_heap(address) {
-            return Err(Fault::at_lane(lane as u32, TrapKind::BadFree { address }));
+            let on_heap = stores.memory.is_on_heap(address);
+            let kind = TrapKind::BadFree { address, on_heap };
+            return Err(Fault::at_lane(lane as u32, kind));
         }
     }
     Ok(())

@@ -10,6 +10,7 @@ mod ir;
 mod issue_order;
 mod liveness;
 mod params;
+mod registers;
 mod saved;
 mod scoreboard;
 mod signature;
@@ -173,6 +174,8 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
         param_bytes: params.last().map_or(0, |param| param.offset + param.bytes),
         params,
         registers_per_thread: live.pressure.min(max_registers(function)),
+        allocated_registers: registers::allocated(live.pressure, max_threads(function))
+            .min(max_registers(function)),
         shared_bytes: layout.bytes,
         local_bytes,
         max_threads: max_threads(function),

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod error;
+mod freeing;
 mod near;
 mod part;
 mod touches;
@@ -198,13 +199,6 @@ impl DeviceMemory {
             }
             _ => 0,
         }
-    }
-
-    /// `free(address)` in a kernel; whether it was something that `malloc` had returned.
-    pub(crate) fn free_on_heap(&mut self, address: u64) -> bool {
-        self.note_write();
-        let heap = self.heap.as_mut();
-        heap.is_some_and(|(start, heap)| heap.give_back(address.wrapping_sub(*start)))
     }
 
     /// Allocates `bytes` zero bytes aligned to `align` (rounded up to a power of two, at least 1) and returns their address.

@@ -5,6 +5,7 @@ pub(super) fn is_special(name: &str) -> bool {
     NAMES.contains(&name)
         || is_numbered(name, "pm", "", 8)
         || is_numbered(name, "pm", "_64", 8)
+        || is_numbered(name, "reserved_smem_offset_", "", 2)
         || { is_numbered(name, "envreg", "", 32) }
 }
 

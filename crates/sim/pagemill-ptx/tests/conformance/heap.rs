@@ -80,7 +80,8 @@ fn freeing_twice_or_inside_is_named() {
         let mut device = Device::load("heap");
         let out = device.upload(&[inside]);
         let trap = device.trap("free_twice", 1, 32, &[out.into()]);
-        assert!(matches!(trap.kind, TrapKind::BadFree { .. }), "{trap}");
+        let bad = matches!(trap.kind, TrapKind::BadFree { on_heap: true, .. });
+        assert!(bad, "{trap}");
         assert_eq!(trap.thread, Some([3, 0, 0]));
     }
 }

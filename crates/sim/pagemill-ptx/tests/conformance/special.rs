@@ -47,3 +47,15 @@ fn what_a_thread_sees_of_the_machine() {
     assert_eq!(found[..96], [1; 96]);
     assert_eq!(found[96..], [768; 32]);
 }
+
+#[test]
+fn what_the_system_reserves_lies_behind_the_shared_memory_of_a_block() {
+    let mut device = Device::load("by_hand_reserved_sm80");
+    let out = device.zeros::<u32>(24);
+    device.launch_with_shared("reserved", 3, 1, 24, &[out.into()]);
+    let found: Vec<u32> = device.download(out, 24);
+    // 100 bytes and 24 of a block; 1 KiB begins at the next multiple of 128, and is zero in every block.
+    assert_eq!(found, [128, 1152, 1024, 128, 640, 124, 0, 7].repeat(3));
+    let trap = device.trap("beyond", 1, 1, &[out.into()]);
+    assert!(trap.to_string().contains("shared memory"), "{trap}");
+}

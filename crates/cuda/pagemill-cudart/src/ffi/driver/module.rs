@@ -404,9 +404,9 @@ driver! { Init:
         unsafe { give(to, value) }
     }
 
-    fn cuKernelSetAttribute(number: c_int, _value: c_int, kernel: *const c_void, of: c_int) {
+    fn cuKernelSetAttribute(number: c_int, value: c_int, kernel: *const c_void, of: c_int) {
         crate::ffi::device::only(of)?;
-        attribute(kernel, number).map(|_| ())
+        crate::ffi::launch::set_attribute(FunctionKey(address(kernel)), number, value)
     }
 
     fn cuKernelSetCacheConfig(kernel: *const c_void, _config: c_int, of: c_int) {

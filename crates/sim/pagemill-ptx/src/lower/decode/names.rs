@@ -8,6 +8,7 @@ use super::context::Decoder;
 use crate::ast::Space;
 use crate::code::{ClockPart, Constant, LaneMask, Preset};
 use crate::exec::op::Op;
+use crate::reserved::{RESERVED_BYTES, SECOND_PART};
 
 impl Decoder<'_> {
     pub(super) fn special(
@@ -41,6 +42,7 @@ impl Decoder<'_> {
                 self.constant(Class::Narrow, Constant::DynamicSharedBytes)?
             }
             ("total_smem_size", _) => self.constant(Class::Narrow, Constant::TotalSharedBytes)?,
+            (name, _) if name.starts_with("reserved_smem") => self.reserved_shared(name)?,
             ("envreg1", _) => self.constant(Class::Narrow, Constant::GridWorkspaceHigh)?,
             ("envreg2", _) => self.constant(Class::Narrow, Constant::GridWorkspaceLow)?,
             ("clock" | "globaltimer_lo", _) => self.clock(ClockPart::Low),
@@ -68,6 +70,17 @@ impl Decoder<'_> {
             }
             Class::Predicate => Err(self.fail(format!("%{name} is no predicate"))),
         }
+    }
+
+    /// Where the shared memory that is reserved for the system lies, and its size.
+    fn reserved_shared(&mut self, name: &str) -> Result<Value, Fail> {
+        let offset = match name.strip_prefix("reserved_smem_offset_") {
+            Some("begin" | "0") => 0,
+            Some("1") => SECOND_PART,
+            Some("end") => RESERVED_BYTES,
+            _ => return self.bits(Class::Narrow, RESERVED_BYTES.into()),
+        };
+        self.constant(Class::Narrow, Constant::ReservedShared(offset))
     }
 
     /// Where the block is in its cluster, and the cluster in the grid.

@@ -41,14 +41,58 @@ pub struct Occupancy {
     pub limiter: Limiter,
 }
 
+/// First compute capability, times ten, whose blocks share their memory with the system.
+const RESERVES_SHARED: u32 = 80;
+/// What the system takes of it, in bytes: CUDA C++ Programming Guide, compute capability 8.0 and later.
+const RESERVED_SHARED_BYTES: u32 = 1 << 10;
+/// Bytes of shared memory that a kernel may have without asking for more, on every GPU.
+const PLAIN_SHARED_BYTES: u32 = 48 << 10;
+
+impl SmSpec {
+    /// Shared memory in bytes that each resident block takes beside its own.
+    pub fn reserved_shared_bytes(&self) -> u32 {
+        match self.compute_capability >= RESERVES_SHARED {
+            true => RESERVED_SHARED_BYTES.min(self.shared_bytes),
+            false => 0,
+        }
+    }
+
+    /// Most shared memory in bytes of a block whose kernel has asked for it.
+    pub fn shared_bytes_per_block_max(&self) -> u32 {
+        self.shared_bytes - self.reserved_shared_bytes()
+    }
+
+    /// Most shared memory in bytes of a block whose kernel has not asked for more.
+    pub fn shared_bytes_per_block(&self) -> u32 {
+        PLAIN_SHARED_BYTES.min(self.shared_bytes_per_block_max())
+    }
+
+    /// Warps of a kernel with so many registers a thread that the registers hold: each scheduler has its own share of
+    /// them.
+    fn warps_by_registers(&self, registers_per_thread: u32) -> u32 {
+        let registers = registers_per_thread.min(self.max_registers_per_thread);
+        let of_warp = (registers * 32).next_multiple_of(self.register_unit);
+        let schedulers = self.schedulers.max(1);
+        (self.registers / schedulers)
+            .checked_div(of_warp)
+            .map_or(u32::MAX, |warps| warps.saturating_mul(schedulers))
+    }
+
+    /// Most threads of a block that the registers hold, in whole warps.
+    pub fn threads_by_registers(&self, registers_per_thread: u32) -> u32 {
+        let warps = self.warps_by_registers(registers_per_thread);
+        warps.saturating_mul(32).min(self.max_threads_per_block)
+    }
+}
+
 /// Occupancy of a kernel of this shape.
 pub fn occupancy(sm: &SmSpec, shape: &GridShape) -> Occupancy {
-    let registers_per_thread = shape.registers_per_thread.min(sm.max_registers_per_thread);
-    let warp_registers = (registers_per_thread * 32).next_multiple_of(sm.register_unit);
-    let block_registers = warp_registers * shape.warps_per_block;
+    let warps_by_registers = sm.warps_by_registers(shape.registers_per_thread);
     let block_shared = shape
         .shared_bytes_per_block
-        .next_multiple_of(sm.shared_unit);
+        .saturating_add(sm.reserved_shared_bytes())
+        .checked_next_multiple_of(sm.shared_unit)
+        .unwrap_or(u32::MAX);
     let threads = if shape.threads_per_block > sm.max_threads_per_block {
         0
     } else {
@@ -60,9 +104,7 @@ pub fn occupancy(sm: &SmSpec, shape: &GridShape) -> Occupancy {
         (Limiter::Warps, sm.max_warps / shape.warps_per_block.max(1)),
         (
             Limiter::Registers,
-            sm.registers
-                .checked_div(block_registers)
-                .unwrap_or(u32::MAX),
+            warps_by_registers / shape.warps_per_block.max(1),
         ),
         (
             Limiter::SharedMemory,

@@ -1,0 +1,29 @@
+//! The part of a block's shared memory that is reserved for the system: cooperative groups keep the barriers of tiles
+//! of several warps there.
+//!
+//! It lies behind the block's own memory, and only where a kernel names it.
+
+use crate::code::Constant;
+use crate::launch::Launch;
+
+/// Its bytes, of compute capability 8.0 and later: CUDA C++ Programming Guide.
+pub(crate) const RESERVED_BYTES: u16 = 1 << 10;
+/// Where in it the part of `%reserved_smem_offset_1` begins, which has room for the 288 bytes of cooperative groups.
+pub(crate) const SECOND_PART: u16 = RESERVED_BYTES / 2;
+
+/// Its offset in shared memory behind `own` bytes.
+pub(crate) fn start(own: u32) -> u32 {
+    own.next_multiple_of(128)
+}
+
+impl Launch {
+    /// Bytes of shared memory that a block can reach.
+    pub(crate) fn shared_window(&self) -> u32 {
+        let constants = &self.kernel.code.constants_narrow;
+        let names_it = |constant: &Constant| matches!(constant, Constant::ReservedShared(_));
+        match constants.iter().any(names_it) {
+            true => start(self.shared_bytes) + u32::from(RESERVED_BYTES),
+            false => self.shared_bytes,
+        }
+    }
+}
