@@ -15,15 +15,15 @@ use crate::workspace;
 
 /// Files on circles when this rule was made; a crate that is not listed has none. Counts may only fall.
 const FILES_ON_CIRCLES: &[(&str, usize)] = &[
-    ("pagemill-cli", 8),
+    ("pagemill-cli", 6),
     ("pagemill-cudart", 25),
     ("pagemill-fabric", 10),
     ("pagemill-pager", 2),
-    ("pagemill-policy", 42),
+    ("pagemill-policy", 32),
     ("pagemill-ptx", 48),
     ("pagemill-python", 7),
     ("pagemill-report", 12),
-    ("pagemill-run", 20),
+    ("pagemill-run", 17),
     ("pagemill-scenario", 8),
     ("pagemill-sim", 28),
     ("pagemill-workloads", 15),

@@ -95,7 +95,7 @@ impl Call {
     /// # Safety
     /// As the call itself.
     pub unsafe fn perform(&self) -> Answer {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller may have the kernel do this call.
         unsafe { kernel::perform(self.number, self.arguments) }
     }
 
@@ -104,7 +104,7 @@ impl Call {
     /// # Safety
     /// As the call itself.
     pub unsafe fn perform_and(&self, then: impl FnOnce() -> Result<(), i32>) -> Answer {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller may have the kernel do this call, and gets its descriptor or an error.
         let opened = unsafe { self.perform() };
         if kernel::has_failed(opened) {
             return opened;

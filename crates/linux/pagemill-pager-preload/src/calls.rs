@@ -118,7 +118,7 @@ impl MemoryCalls for Calls {
             return -(error as Answer);
         }
         if call.makes_ring() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the program has made this call; without a ring nothing is looked at.
             return unsafe { call.perform_and(|| become_plain("a process with an io_uring")) };
         }
         if call.kind() == Kind::Map && has(call.arguments[3], libc::MAP_GROWSDOWN) {

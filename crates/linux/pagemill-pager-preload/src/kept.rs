@@ -27,10 +27,11 @@ pub unsafe extern "C" fn pthread_mutex_init(
 ) -> c_int {
     static NEXT: Next = Next::new(c"pthread_mutex_init");
     let mut robust = 0;
-    // SAFETY: by the contract of the replaced function, null or attributes of a mutex.
-    let is_robust = !attributes.is_null()
-        && unsafe { libc::pthread_mutexattr_getrobust(attributes, &raw mut robust) } == 0
-        && robust == libc::PTHREAD_MUTEX_ROBUST;
+    if !attributes.is_null() {
+        // SAFETY: not null, so attributes of a mutex by the contract of the replaced function; what cannot be read stays 0.
+        unsafe { libc::pthread_mutexattr_getrobust(attributes, &raw mut robust) };
+    }
+    let is_robust = robust == libc::PTHREAD_MUTEX_ROBUST;
     let bytes = if is_robust {
         size_of::<libc::pthread_mutex_t>()
     } else {

@@ -7,6 +7,7 @@ use crate::exec::watch::QUIET_LOOKS;
 use crate::kernel::Kernel;
 use crate::module::{Linked, Module};
 use crate::names::readable_list;
+use crate::reserved;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -248,6 +249,10 @@ impl Launch {
             stack_bytes: bytes,
             ..self
         }
+    }
+
+    pub(crate) fn shared_window(&self) -> u32 {
+        reserved::window(self.shared_bytes, &self.kernel.code.constants_narrow)
     }
 
     /// Words of local memory that a thread has from the start.
@@ -569,7 +574,7 @@ impl Values<'_> {
             }
             Constant::ReservedShared(offset) => {
                 let own = self.kernel.shared_bytes + self.dynamic_shared_bytes;
-                u64::from(crate::reserved::start(own)) + u64::from(offset)
+                u64::from(reserved::start(own)) + u64::from(offset)
             }
             Constant::WarpsPerBlock => self.threads.div_ceil(LANES as u32).into(),
             // See `Launch::with_grid_workspace`.

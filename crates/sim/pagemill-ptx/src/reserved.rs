@@ -4,7 +4,6 @@
 //! It lies behind the block's own memory, and only where a kernel names it.
 
 use crate::code::Constant;
-use crate::launch::Launch;
 
 /// Its bytes, of compute capability 8.0 and later: CUDA C++ Programming Guide.
 pub(crate) const RESERVED_BYTES: u16 = 1 << 10;
@@ -16,14 +15,11 @@ pub(crate) fn start(own: u32) -> u32 {
     own.next_multiple_of(128)
 }
 
-impl Launch {
-    /// Bytes of shared memory that a block can reach.
-    pub(crate) fn shared_window(&self) -> u32 {
-        let constants = &self.kernel.code.constants_narrow;
-        let names_it = |constant: &Constant| matches!(constant, Constant::ReservedShared(_));
-        match constants.iter().any(names_it) {
-            true => start(self.shared_bytes) + u32::from(RESERVED_BYTES),
-            false => self.shared_bytes,
-        }
+/// Bytes of shared memory that a block with `own` can reach, whose kernel has these constants.
+pub(crate) fn window(own: u32, constants: &[Constant]) -> u32 {
+    let names_it = |constant: &Constant| matches!(constant, Constant::ReservedShared(_));
+    match constants.iter().any(names_it) {
+        true => start(own) + u32::from(RESERVED_BYTES),
+        false => own,
     }
 }

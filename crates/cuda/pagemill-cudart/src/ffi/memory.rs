@@ -112,7 +112,7 @@ unsafe fn malloc_host(to: *mut *mut c_void, bytes: usize) -> Done {
         return Err(null());
     }
     if bytes == 0 {
-        // SAFETY: by the contract of this function.
+        // SAFETY: `to` is not null here, and so has room for a pointer.
         return unsafe { give(to, std::ptr::null_mut()) };
     }
     if let Some(watched) = with_runtime(|runtime| Ok(runtime.pin_watched(bytes as u64)))? {
@@ -383,7 +383,7 @@ api! {
         // The driver's function refuses what the runtime's gives null for.
         if bytes == 0 && driver::called_as().is_none() {
             with_runtime(|_| Ok(()))?;
-            // SAFETY: see the module.
+            // SAFETY: the program passes `to` as null or room for a handle.
             return unsafe { give(to, std::ptr::null_mut()) };
         }
         let address = with_runtime(|runtime| {

@@ -122,6 +122,14 @@ pub(super) struct Emitter<'a> {
     pub has_failed: bool,
 }
 
+// Every stream is emitted twice. Most warps run with all lanes: their code has no masks at all. The other variant merges every
+// result under the lanes' mask. A branch that only some lanes take leads from the first to the second, and where the lanes
+// meet again, back. Layout of the result:
+//
+//   trampoline | paths | whole warps | its stubs | partial warps | its stubs | constants
+//
+// A stub is what is rarely run (a way out, an edge that must store registers, a split): behind all other code, so that the usual
+// way is straight and stays in the instruction cache.
 /// The machine code of `stream`, or `None` if it is too large.
 pub(super) fn emit(code: &Code, stream: &Stream, purpose: Purpose) -> Option<Emitted> {
     let mut asm = Assembler::default();
@@ -148,14 +156,6 @@ pub(super) fn emit(code: &Code, stream: &Stream, purpose: Purpose) -> Option<Emi
         purpose,
         has_failed: false,
     };
-    // Every stream is emitted twice. Most warps run with all lanes: their code has no masks at all. The other variant merges every
-    // result under the lanes' mask. A branch that only some lanes take leads from the first to the second, and where the lanes
-    // meet again, back. Layout of the result:
-    //
-    //   trampoline | paths | whole warps | its stubs | partial warps | its stubs | constants
-    //
-    // A stub is what is rarely run (a way out, an edge that must store registers, a split): behind all other code, so that the usual
-    // way is straight and stays in the instruction cache.
     let leaders = leaders(stream);
     let mut entries = Entries {
         region: regions(&leaders),

@@ -5,9 +5,11 @@
 //! accesses are not waited for here: the scoreboard does that.
 
 mod machine_code;
+mod pipe;
 
 use crate::gpu::machine::{InstructionTiming, InstructionTimings};
 use pagemill_ptx::{InstructionClass, InstructionInfo};
+use pipe::Pipe;
 
 /// Costs of one instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,20 +94,6 @@ fn schedule_block(
 
 /// Pipes of a scheduler.
 const PIPES: usize = 9;
-
-/// What an instruction keeps busy for the cycles of its issue.
-#[derive(Clone, Copy, Debug)]
-enum Pipe {
-    Integer,
-    Multiply,
-    Float32,
-    Float64,
-    Special,
-    Shared,
-    Memory,
-    Control,
-    Constant,
-}
 
 /// A scheduler issues one instruction each cycle, and each of its pipes takes its own cycles: the longest of these is what
 /// other warps see of the block, dealt out to its instructions.

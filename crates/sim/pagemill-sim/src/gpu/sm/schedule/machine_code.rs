@@ -1,6 +1,6 @@
 //! Instructions of PTX whose machine code is not what their class says: nothing, or a sequence.
 
-use super::Pipe;
+use super::pipe::Pipe;
 use crate::gpu::machine::{InstructionTiming, InstructionTimings, MachineCode};
 use pagemill_ptx::{InstructionClass, InstructionInfo};
 
