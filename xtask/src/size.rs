@@ -26,7 +26,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-python", 2338),
     ("pagemill-report", 7490),
     ("pagemill-run", 8190),
-    ("pagemill-scenario", 8324),
+    ("pagemill-scenario", 8325),
     ("pagemill-sim", 31223),
     ("pagemill-testkit", 1693),
     ("pagemill-trace", 1265),

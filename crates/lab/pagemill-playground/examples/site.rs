@@ -110,9 +110,15 @@ impl Site<'_> {
             );
             self.write(&page_path(path), page.as_bytes())?;
         }
-        for figure in files_of(self.gallery, "svg")? {
-            let name = Path::new(GALLERY).join(figure.file_name().unwrap_or_default());
-            self.write(&name, &fs::read(&figure)?)?;
+        let pictures = [
+            (GALLERY, files_of(self.gallery, "svg")?),
+            ("docs", files_of(&self.root.join("docs"), "png")?),
+        ];
+        for (folder, files) in pictures {
+            for file in files {
+                let name = Path::new(folder).join(file.file_name().unwrap_or_default());
+                self.write(&name, &fs::read(&file)?)?;
+            }
         }
         let style = format!(
             "{}{}",

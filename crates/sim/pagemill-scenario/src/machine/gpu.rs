@@ -221,10 +221,8 @@ fn read_sm(mut sm: SourcedSection<'_>) -> Option<SmSpec> {
     let block_interval = sm.optional("block_interval", quantity::time);
     let kept = [("all", L1Loads::All), ("read-only", L1Loads::ReadOnly)];
     let l1_loads = sm.optional("l1_loads", one_of("loads that L1 keeps", &kept));
-    let atomics = match sm.contains("atomic_words") {
-        true => Some(read_atomics(&mut sm)?),
-        false => None,
-    };
+    let has_atomics = sm.contains("atomic_words");
+    let atomics = has_atomics.then(|| read_atomics(&mut sm));
     let orders = [
         ("as-written", IssueOrder::AsWritten),
         ("loads-early", IssueOrder::LoadsEarly),
@@ -250,7 +248,7 @@ fn read_sm(mut sm: SourcedSection<'_>) -> Option<SmSpec> {
         block_start_cycles: block_start_cycles?,
         block_interval: block_interval?.unwrap_or(Picos::ZERO),
         l1_loads: l1_loads?.unwrap_or_default(),
-        atomics,
+        atomics: all_or_none(atomics)?,
         issue_order: issue_order?.unwrap_or_default(),
     })
 }
@@ -265,10 +263,8 @@ fn read_atomics(sm: &mut SourcedSection<'_>) -> Option<AtomicSpec> {
 }
 
 fn read_timings(mut timings: SourcedSection<'_>) -> Option<InstructionTimings> {
-    let machine_code = match timings.contains("bit_count") {
-        true => Some(read_machine_code(&mut timings)?),
-        false => None,
-    };
+    let has_code = timings.contains("bit_count");
+    let machine_code = has_code.then(|| read_machine_code(&mut timings));
     let mut class = |name| read_timing(&mut timings, name);
     let (integer, integer_multiply) = (class("integer"), class("integer_multiply"));
     let (float32, float64) = (class("float32"), class("float64"));
@@ -286,8 +282,13 @@ fn read_timings(mut timings: SourcedSection<'_>) -> Option<InstructionTimings> {
         constant: constant?,
         memory: memory?,
         control: control?,
-        machine_code,
+        machine_code: all_or_none(machine_code)?,
     })
+}
+
+/// What a machine may lack; `None` if it has it and it is wrong. Asked for at the end, once all other keys were read.
+fn all_or_none<T>(read: Option<Option<T>>) -> Option<Option<T>> {
+    read.map_or(Some(None), |read| read.map(Some))
 }
 
 /// Costs that a machine has all of or none.

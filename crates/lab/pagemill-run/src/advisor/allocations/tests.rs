@@ -10,9 +10,12 @@ fn place(at: &str) -> Place {
 fn named(lines: &[&[&str]]) -> Vec<String> {
     let mut all: Vec<(Allocation, Vec<Place>)> = lines
         .iter()
-        .map(|lines| {
+        .zip(1..)
+        .map(|(lines, number)| {
             let places = lines.iter().map(|at| place(at)).collect();
-            (new(0, &Stack::default()), places)
+            let mut allocation = new(0, &Stack::default());
+            allocation.numbers = vec![number];
+            (allocation, places)
         })
         .collect();
     name(&mut all);
@@ -47,7 +50,7 @@ fn names_are_as_long_as_they_have_to_be() {
             "a.h:3 from m.cu:10",
             "a.h:3 from m.cu:11",
             "m.cu:12",
-            "allocation 4",
+            "managed #4",
             "m.cu:14 #1",
             "m.cu:14 #2",
             "h.h:1 from m.cu:15 #1",
