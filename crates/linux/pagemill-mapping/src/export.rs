@@ -119,6 +119,50 @@ pub unsafe fn register_fork_handlers(
     unsafe { transmute::<*mut c_void, Register>(next)(before, in_parent, in_child, library) }
 }
 
+/// Exports liburing's functions, as [`crate::rings`] prepares them: a program that is linked with it keeps lent memory.
+#[macro_export]
+macro_rules! replace_ring_calls {
+    ($calls:path) => {
+        $crate::replace_ring_calls!(@each $calls,
+            io_uring_submit, Submits;
+            io_uring_submit_and_wait, Submits;
+            io_uring_submit_and_wait_timeout, Submits;
+            io_uring_submit_and_wait_min_timeout, Submits;
+            io_uring_submit_and_wait_reg, Submits;
+            io_uring_submit_and_get_events, Submits;
+            io_uring_wait_cqes, Submits;
+            io_uring_wait_cqes_min_timeout, Submits;
+            io_uring_wait_cqe_timeout, Submits;
+            io_uring_register, Any;
+            io_uring_register_buffers, Registers(1, 2);
+            io_uring_register_buffers_tags, Registers(1, 3);
+            io_uring_register_buffers_update_tag, Registers(2, 4);
+            io_uring_register_buf_ring, RingOfBuffers;
+            io_uring_queue_init_mem, Places(3, 4);
+        );
+    };
+    (@each $calls:path, $($name:ident, $kind:ident $(($start:expr, $bytes:expr))?;)*) => {$(
+        // SAFETY: replaces the function of liburing of this name, which reads as many of these arguments as it has.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+            type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize;
+            static NEXT: $crate::next::Next = $crate::next::Next::new(
+                match ::std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => panic!(),
+                },
+            );
+            let kind = $crate::rings::RingCall::$kind $(($start, $bytes))?;
+            // SAFETY: by the contract of liburing's function, the arguments are its own.
+            if let Err(error) = unsafe { $crate::rings::prepare(&$calls, kind, [a, b, c, d, e, f]) } {
+                return $crate::rings::refused(error);
+            }
+            // SAFETY: the next function of this name has this type, and reads as many of the arguments as it has.
+            unsafe { ::std::mem::transmute::<*mut ::std::ffi::c_void, Function>(NEXT.get())(a, b, c, d, e, f) }
+        }
+    )*};
+}
+
 /// Exports the C library's functions on memory, as a `static` that implements [`crate::MemoryCalls`] answers them.
 ///
 /// `all` exports every one of them, `advice` only those that give memory back, protect or fork, for a library that replaces `malloc`

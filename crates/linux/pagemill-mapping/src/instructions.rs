@@ -50,6 +50,7 @@ pub fn find(code: &[u8]) -> Option<Site> {
     while let Some(found) = code[at..].windows(2).position(|pair| pair == CALL) {
         let offset = at + found;
         let starts = (offset.saturating_sub(REACH)..offset).rev();
+        let starts = starts.filter(|start| !is_inside(code, *start));
         let mut loads = starts.filter_map(|start| Some((start, Load::at(&code[start..offset])?)));
         let load = loads.find(|(start, load)| load.reaches(&code[*start..offset]));
         if let Some((_, load)) = load {
@@ -59,6 +60,12 @@ pub fn find(code: &[u8]) -> Option<Site> {
         at = offset + CALL.len();
     }
     None
+}
+
+/// Whether this is the rest of a `mov` whose prefix names other registers. Of a number that stands in the code both readings count: the
+/// prefix may as well be the end of the instruction before.
+fn is_inside(code: &[u8], start: usize) -> bool {
+    code[start] == 0x89 && start > 0 && matches!(code[start - 1], 0x41..=0x47 | 0x49..=0x4f)
 }
 
 /// An instruction that loads the number of a call.

@@ -22,6 +22,8 @@ mod range_table;
 #[doc(hidden)]
 pub mod references;
 mod remap;
+#[doc(hidden)]
+pub mod rings;
 mod source;
 
 pub use call::{Call, Kind};

@@ -36,8 +36,8 @@ impl fmt::Display for Caller {
 }
 
 /// One of the modules that were loaded since the last call of this function. The C library, the dynamic linker and the library that has
-/// this function are none: what they call is known.
-pub fn find_new() -> Option<Caller> {
+/// this function are none: what they call is known, and so is what the library with the function `known` calls.
+pub fn find_new(known: Option<&CStr>) -> Option<Caller> {
     let [loaded, unloaded] = numbers();
     if LOADED.swap(loaded, Ordering::Relaxed) == loaded {
         return None;
@@ -53,10 +53,11 @@ pub fn find_new() -> Option<Caller> {
         seen.clear();
     }
     let known = [
-        find_new as fn() -> Option<Caller> as usize,
+        find_new as fn(Option<&CStr>) -> Option<Caller> as usize,
         address_of(c"gnu_get_libc_version"),
         address_of(c"__tls_get_addr"),
         address_of(c"pthread_create"),
+        known.map_or(0, address_of),
     ];
     let mut look = Look {
         known,
@@ -87,7 +88,7 @@ fn address_of(name: &CStr) -> usize {
 }
 
 struct Look<'a> {
-    known: [usize; 4],
+    known: [usize; 5],
     seen: &'a mut Vec<usize>,
     found: Option<Caller>,
 }

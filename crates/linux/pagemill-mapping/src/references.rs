@@ -72,11 +72,11 @@ fn segment_bytes(segment: c_int) -> usize {
     about.map_or(usize::MAX, |about| about.shm_segsz)
 }
 
-fn one(calls: &dyn MemoryCalls, start: usize, bytes: usize) -> Result<(), i32> {
+pub(crate) fn one(calls: &dyn MemoryCalls, start: usize, bytes: usize) -> Result<(), i32> {
     calls.make_plain(start..start.saturating_add(bytes))
 }
 
-fn vectors(calls: &dyn MemoryCalls, start: usize, count: usize) -> Result<(), i32> {
+pub(crate) fn vectors(calls: &dyn MemoryCalls, start: usize, count: usize) -> Result<(), i32> {
     let places = (0..count).map(|index| start.wrapping_add(index * size_of::<libc::iovec>()));
     for [start, bytes] in places.map_while(read::<[usize; 2]>) {
         one(calls, start, bytes)?;
@@ -84,7 +84,7 @@ fn vectors(calls: &dyn MemoryCalls, start: usize, count: usize) -> Result<(), i3
     Ok(())
 }
 
-fn message(calls: &dyn MemoryCalls, place: usize) -> Result<(), i32> {
+pub(crate) fn message(calls: &dyn MemoryCalls, place: usize) -> Result<(), i32> {
     // As `msghdr` has it: the address of its vectors is the third word, their count the fourth.
     read::<[usize; 4]>(place).map_or(Ok(()), |[_, _, start, count]| vectors(calls, start, count))
 }

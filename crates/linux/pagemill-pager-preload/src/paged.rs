@@ -64,7 +64,7 @@ pub fn become_plain(cause: &str) -> Result<(), i32> {
 
 /// Whether memory may be paged still: not once the program has loaded code that makes system calls on memory by itself.
 pub fn is_seen() -> bool {
-    let Some(caller) = modules::find_new() else {
+    let Some(caller) = modules::find_new(None) else {
         return true;
     };
     // Where it cannot become plain, what was given out stays as it is; there is no more.

@@ -19,7 +19,7 @@ extern "C" fn start() {
     let Some(text) = std::env::var_os(SETUP_VARIABLE) else {
         return;
     };
-    if let Some(caller) = modules::find_new() {
+    if let Some(caller) = modules::find_new(None) {
         eprintln!(
             "pagemill pager: {caller}, which is not seen: memory of this process stays ordinary"
         );

@@ -8,6 +8,7 @@ use crate::pool::{POOL, is_seen};
 use crate::settings::least_bytes;
 
 pagemill_mapping::replace_memory_calls!(all POOL);
+pagemill_mapping::replace_ring_calls!(POOL);
 
 /// Memory of the pool for so many bytes, if that is what they get.
 fn from_pool(bytes: usize) -> Option<*mut c_void> {

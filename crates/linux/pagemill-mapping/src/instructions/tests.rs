@@ -60,6 +60,9 @@ fn a_number_is_followed_to_its_call() {
         0x41, 0xb8, 28, 0, 0, 0, 0x75, 2, 0x44, 0x89, 0xc0, 0x0f, 0x05,
     ];
     assert_eq!(named(&moved), Some(Some("madvise")));
+    // mov 0x44(%rsp),%edi; mov $28,%eax; syscall: the byte before is no prefix
+    let after = [0x8b, 0x7c, 0x24, 0x44, 0xb8, 28, 0, 0, 0, 0x0f, 0x05];
+    assert_eq!(named(&after), Some(Some("madvise")));
     // mov %rdi,%rax; mov %rsi,%rdi; syscall: of any number
     let any = [0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0x0f, 0x05];
     assert_eq!(named(&any), Some(None));
@@ -72,6 +75,9 @@ fn other_calls_and_other_bytes_are_none() {
     assert_eq!(named(&[0xb8, 202, 0, 0, 0, 0x0f, 0x05]), None);
     // mov $28,%eax; xor %eax,%eax; syscall: `read`
     assert_eq!(named(&[0xb8, 28, 0, 0, 0, 0x31, 0xc0, 0x0f, 0x05]), None);
+    // mov $14,%r15d; mov %r15d,%eax; syscall: `mov %edi,%eax` without its prefix
+    let prefixed = [0x41, 0xbf, 14, 0, 0, 0, 0x44, 0x89, 0xf8, 0x0f, 0x05];
+    assert_eq!(named(&prefixed), None);
     // mov $28,%eax; ret; syscall
     assert_eq!(named(&[0xb8, 28, 0, 0, 0, 0xc3, 0x0f, 0x05]), None);
     // mov $28,%eax; movl $0x50f,(%rdi): a number in another instruction

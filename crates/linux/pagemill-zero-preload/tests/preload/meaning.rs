@@ -65,6 +65,32 @@ fn each_call_means_what_it_means_or_makes_memory_plain() {
     pool.wait_until_clean();
 }
 
+/// liburing makes its system calls by itself: what a ring is given is looked through.
+#[test]
+fn memory_that_is_given_back_through_liburing_is_zero() {
+    const LIBRARY: &str = "liburing.so.2";
+    let known = Command::new("/sbin/ldconfig").arg("-p").output();
+    let known = known.map_or_else(|_| Vec::new(), |output| output.stdout);
+    if !String::from_utf8_lossy(&known).contains(LIBRARY) {
+        return skip(&format!("there is no {LIBRARY}"));
+    }
+    let Some(mut pool) = TestPool::start(24) else {
+        return skip("there are no huge pages");
+    };
+    let program = build(pool.folder(), "liburing.c", &[&format!("-l:{LIBRARY}")]);
+    let expected = Command::new(&program).output().expect("it runs");
+    if expected.status.code() == Some(77) {
+        return skip("the kernel makes no ring");
+    }
+    let found = run(pool.command(&program), "with the library");
+    assert_eq!(expected.stdout, found.stdout);
+    assert!(
+        pool.status().counters.leases > 0,
+        "not on the pool's memory"
+    );
+    pool.wait_until_clean();
+}
+
 /// The program itself, on the kernel's memory.
 #[test]
 fn the_checks_describe_the_kernel() {
