@@ -36,8 +36,8 @@ impl fmt::Display for Caller {
 }
 
 /// One of the modules that were loaded since the last call of this function. The C library, the dynamic linker and the library that has
-/// this function are none: what they call is known, and so is what the library with the function `known` calls.
-pub fn find_new(known: Option<&CStr>) -> Option<Caller> {
+/// this function are none: what they call is known, and so is what a library calls whose file name starts with `known`.
+pub fn find_new(known: Option<&str>) -> Option<Caller> {
     let [loaded, unloaded] = numbers();
     if LOADED.swap(loaded, Ordering::Relaxed) == loaded {
         return None;
@@ -52,15 +52,15 @@ pub fn find_new(known: Option<&CStr>) -> Option<Caller> {
         // Another may be in the place of one.
         seen.clear();
     }
-    let known = [
-        find_new as fn(Option<&CStr>) -> Option<Caller> as usize,
+    let addresses = [
+        find_new as fn(Option<&str>) -> Option<Caller> as usize,
         address_of(c"gnu_get_libc_version"),
         address_of(c"__tls_get_addr"),
         address_of(c"pthread_create"),
-        known.map_or(0, address_of),
     ];
     let mut look = Look {
-        known,
+        known: addresses,
+        library: known,
         seen: &mut seen,
         found: None,
     };
@@ -88,7 +88,8 @@ fn address_of(name: &CStr) -> usize {
 }
 
 struct Look<'a> {
-    known: [usize; 5],
+    known: [usize; 4],
+    library: Option<&'a str>,
     seen: &'a mut Vec<usize>,
     found: Option<Caller>,
 }
@@ -117,6 +118,13 @@ unsafe extern "C" fn look_at(info: *mut libc::dl_phdr_info, _: usize, look: *mut
     // SAFETY: a name that ends with a zero byte, or none.
     let name = (!info.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(info.dlpi_name) });
     let name = name.map(CStr::to_string_lossy).unwrap_or_default();
+    let file = name.rsplit('/').next().unwrap_or_default();
+    if look
+        .library
+        .is_some_and(|library| file.starts_with(library))
+    {
+        return 0;
+    }
     if look.known.iter().any(has) || name.starts_with("linux-vdso") {
         return 0;
     }

@@ -20,7 +20,7 @@ pub static POOL: LentMemory<Pool> = LentMemory::new(Pool::default);
 
 /// Whether memory may come from the pool still: not once the program has loaded code that makes system calls on memory by itself.
 pub fn is_seen(bytes: usize) -> bool {
-    let Some(caller) = modules::find_new(Some(c"io_uring_queue_init")) else {
+    let Some(caller) = modules::find_new(Some("liburing.so")) else {
         return true;
     };
     warning::fell_back(bytes, &format!("{caller}, which is not seen"), "");
