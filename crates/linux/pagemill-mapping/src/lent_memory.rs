@@ -224,6 +224,8 @@ impl<S: Source> MemoryCalls for LentMemory<S> {
         if prepared.is_err() {
             self.lock.release();
             IS_INSIDE.set(false);
+        } else {
+            S::hold_heap();
         }
         prepared
     }
@@ -232,6 +234,7 @@ impl<S: Source> MemoryCalls for LentMemory<S> {
         if !IS_INSIDE.get() {
             return;
         }
+        S::let_go_heap();
         // SAFETY: `before_fork` took the lock, on this thread or on the one that this is a copy of.
         if let Some(table) = unsafe { &mut *self.table.get() } {
             fork::finish(table, is_child);

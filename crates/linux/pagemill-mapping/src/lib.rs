@@ -8,6 +8,7 @@ pub mod entry;
 pub mod export;
 mod fork;
 mod fork_detector;
+mod heap;
 mod instructions;
 pub mod kernel;
 mod lent_memory;
@@ -27,6 +28,7 @@ pub mod rings;
 mod source;
 
 pub use call::{Call, Kind};
+pub use heap::{Heap, KernelPages};
 pub use instructions::Site;
 pub use lent_memory::LentMemory;
 pub use lock::Lock;

@@ -74,6 +74,12 @@ pub trait Source: Send {
     /// A native `mremap` has moved memory. Where `to` is longer, what is beyond reads as zero.
     fn moved(&mut self, _from: Range<usize>, _to: Range<usize>) {}
 
+    /// Right before a fork, and right after it in both processes: no thread changes what the source allocates between the two.
+    fn hold_heap() {}
+
+    /// See [`Source::hold_heap`].
+    fn let_go_heap() {}
+
     /// Called in a forked child. Unless `Fork` is native, nothing that was lent is there. Descriptors are shared with the parent.
     fn reset_in_child(&mut self);
 }

@@ -5,96 +5,22 @@
 //! * `LIBRARY` serves what the C library and the dynamic linker allocate for themselves, also on behalf of handlers and of a child that
 //!   has no handlers yet: thread descriptors, destructors, streams. Its addresses lie in one range, so that `free` knows them.
 
-use std::alloc::{GlobalAlloc, Layout};
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
-use dlmalloc::{Allocator, Dlmalloc};
-use pagemill_mapping::Lock;
-use pagemill_mapping::kernel::{has_failed, map_plain, perform, unmap};
-
-/// A heap that a forked child can go on with.
-struct Heap<A> {
-    lock: Lock,
-    inner: UnsafeCell<Dlmalloc<A>>,
-}
-
-// SAFETY: only the holder of the lock uses the inner heap.
-unsafe impl<A: Allocator> Sync for Heap<A> {}
-
-impl<A: Allocator> Heap<A> {
-    const fn new(source: A) -> Self {
-        Self {
-            lock: Lock::new(),
-            inner: UnsafeCell::new(Dlmalloc::new_with_allocator(source)),
-        }
-    }
-
-    fn with<T>(&self, act: impl FnOnce(&mut Dlmalloc<A>) -> T) -> T {
-        self.lock.take();
-        // SAFETY: the lock is held.
-        let result = act(unsafe { &mut *self.inner.get() });
-        self.lock.release();
-        result
-    }
-}
+use dlmalloc::Allocator;
+use pagemill_mapping::{Heap, KernelPages};
 
 /// Takes both heaps before a fork: no thread is changing them then.
 pub fn hold() {
-    OWN.lock.take();
-    LIBRARY.lock.take();
+    OWN.hold();
+    LIBRARY.hold();
 }
 
 /// Lets both go after a fork, in the parent and in the child.
 pub fn let_go() {
-    LIBRARY.lock.release();
-    OWN.lock.release();
-}
-
-/// Memory of the kernel's, past the functions that this library replaces.
-struct Kernel;
-
-// SAFETY: the kernel's mappings are page-aligned and the caller's alone.
-unsafe impl Allocator for Kernel {
-    fn alloc(&self, bytes: usize) -> (*mut u8, usize, u32) {
-        match map_plain(bytes) {
-            Ok(start) => (ptr::with_exposed_provenance_mut(start), bytes, 0),
-            Err(_) => (ptr::null_mut(), 0, 0),
-        }
-    }
-
-    fn remap(&self, memory: *mut u8, old: usize, new: usize, can_move: bool) -> *mut u8 {
-        let flags = if can_move { libc::MREMAP_MAYMOVE } else { 0 };
-        let arguments = [memory.addr(), old, new, flags as usize, 0, 0];
-        // SAFETY: the heap owns the mapping, and its caller's block is all that is in it.
-        let answer = unsafe { perform(libc::SYS_mremap, arguments) };
-        if has_failed(answer) {
-            return ptr::null_mut();
-        }
-        ptr::with_exposed_provenance_mut(answer as usize)
-    }
-
-    fn free_part(&self, memory: *mut u8, old: usize, new: usize) -> bool {
-        // SAFETY: the heap owns the mapping, and has no block in this part.
-        !has_failed(unsafe { unmap(memory.addr() + new, old - new) })
-    }
-
-    fn free(&self, memory: *mut u8, bytes: usize) -> bool {
-        // SAFETY: the heap owns the mapping, and has no block in it.
-        !has_failed(unsafe { unmap(memory.addr(), bytes) })
-    }
-
-    fn can_release_part(&self, _flags: u32) -> bool {
-        true
-    }
-
-    fn allocates_zeros(&self) -> bool {
-        true
-    }
-
-    fn page_size(&self) -> usize {
-        4096
-    }
+    LIBRARY.let_go();
+    OWN.let_go();
 }
 
 /// Bytes for what the C library allocates for itself. What is beyond goes to the program's allocator.
@@ -159,7 +85,7 @@ const HEAD_BYTES: usize = 16;
 
 /// What this library allocates.
 #[global_allocator]
-static OWN: Heap<Kernel> = Heap::new(Kernel);
+static OWN: Heap<KernelPages> = Heap::new(KernelPages);
 
 /// `bytes` of memory for the C library; null where there is no room.
 pub fn library_malloc(bytes: usize) -> *mut u8 {
@@ -193,27 +119,4 @@ pub unsafe fn library_free(memory: *mut u8, bytes: usize) {
     LIBRARY.with(|heap| unsafe {
         heap.free(memory.sub(HEAD_BYTES), bytes + HEAD_BYTES, HEAD_BYTES);
     });
-}
-
-// SAFETY: the heap keeps the contract.
-unsafe impl GlobalAlloc for Heap<Kernel> {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
-        self.with(|heap| unsafe { heap.malloc(layout.size(), layout.align()) })
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
-        self.with(|heap| unsafe { heap.calloc(layout.size(), layout.align()) })
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise: it came from here.
-        self.with(|heap| unsafe { heap.free(memory, layout.size(), layout.align()) });
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        // SAFETY: the caller's promise: it came from here.
-        self.with(|heap| unsafe { heap.realloc(memory, layout.size(), layout.align(), bytes) })
-    }
 }

@@ -11,6 +11,7 @@ use pagemill_mapping::{BlockId, Call, Kind, LentMemory, Source};
 use pagemill_mapping::{modules, plain};
 use pagemill_zero_client::{Client, ClientError, Exhausted, Lease, Request, socket_path};
 
+use crate::allocator::OWN;
 use crate::origin::Origin;
 use crate::settings::{takes_plain_mappings, wait_ms};
 use crate::warning;
@@ -145,6 +146,14 @@ impl Source for Pool {
                 (false, _) => !is_shared && takes_plain_mappings(),
             }
             && is_seen(bytes)
+    }
+
+    fn hold_heap() {
+        OWN.hold();
+    }
+
+    fn let_go_heap() {
+        OWN.let_go();
     }
 
     fn reset_in_child(&mut self) {
