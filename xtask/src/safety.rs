@@ -12,8 +12,7 @@ const POINTING: &[(&str, usize)] = &[
     ("pagemill-linux", 2),
     ("pagemill-mapping", 34),
     ("pagemill-pager-cabi", 7),
-    ("pagemill-pager-preload", 5),
-    ("pagemill-zero-preload", 1),
+    ("pagemill-pager-preload", 3),
 ];
 
 /// What a reason begins with that leaves its argument to another place, where nothing but a full stop follows.

@@ -96,22 +96,22 @@ unsafe impl Allocator for KernelPages {
 // SAFETY: the heap keeps the contract.
 unsafe impl GlobalAlloc for Heap<KernelPages> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the layout is valid and not empty.
         self.with(|heap| unsafe { heap.malloc(layout.size(), layout.align()) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the layout is valid; zeros cost no other promise.
         self.with(|heap| unsafe { heap.calloc(layout.size(), layout.align()) })
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise: it came from here.
+        // SAFETY: by the trait's contract this heap gave the block out with this layout, and it is not used again.
         self.with(|heap| unsafe { heap.free(memory, layout.size(), layout.align()) });
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        // SAFETY: the caller's promise: it came from here.
+        // SAFETY: by the trait's contract this heap gave the block out with this layout, and the new size is not zero.
         self.with(|heap| unsafe { heap.realloc(memory, layout.size(), layout.align(), bytes) })
     }
 }

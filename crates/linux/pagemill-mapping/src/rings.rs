@@ -120,7 +120,7 @@ fn prepare_entry(calls: &dyn MemoryCalls, entry: [u64; 4]) -> Result<(), i32> {
 /// # Safety
 /// A value of this type lies at the address, and is read only.
 unsafe fn read<T: Copy>(place: usize) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: by the contract of this function a value of this type lies there.
     unsafe { std::ptr::with_exposed_provenance::<T>(place).read_unaligned() }
 }
 

@@ -12,8 +12,7 @@ int io_uring_submit_and_wait(void *ring, unsigned count);
 
 enum { BYTES = 8 << 20, MADVISE = 25 };
 
-int main(void)
-{
+int main(void) {
     _Alignas(8) char ring[512] = {0};
     int made = io_uring_queue_init(4, ring, 0);
     if (made < 0) {
@@ -30,8 +29,7 @@ int main(void)
     entry[3] = BYTES / 2 | (uint64_t)MADV_DONTNEED << 32;
     int submitted = io_uring_submit_and_wait(ring, 1);
     size_t left = 0;
-    for (size_t i = 0; i < BYTES; i++)
-        left += memory[i] != 0;
+    for (size_t i = 0; i < BYTES; i++) left += memory[i] != 0;
     printf("%d submitted, %zu bytes are not zero\n", submitted, left);
     return 0;
 }
