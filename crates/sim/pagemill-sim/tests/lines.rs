@@ -61,6 +61,7 @@ fn probe(ptx: &str, mode: TransferMode) -> Report {
             walk_latency: ns(600),
             local_page: PageSize::MIB_2,
             remote_page: PageSize::KIB_4,
+            looks_up_local: true,
         });
     }
     let mut host = Host::new(&machine, mode, Options::default()).unwrap();

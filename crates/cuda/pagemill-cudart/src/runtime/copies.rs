@@ -4,6 +4,8 @@ use super::memory::Side;
 use super::streams::StreamId;
 use super::{Runtime, link_direction};
 use crate::error::{CudaError, Fault};
+use pagemill_sim::Gpu;
+use pagemill_types::{Picos, VirtAddr};
 
 /// Bytes in three dimensions. A plain copy has one row of one slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,11 +184,15 @@ impl Runtime {
             if let Some((buffer, range)) = managed_to {
                 at = gpu.copy_to_gpu(at, buffer, range)?;
             }
-            Ok(match (to == Side::Device, from == Side::Device) {
+            let done = match (to == Side::Device, from == Side::Device) {
                 (true, true) => gpu.occupy(at, on_board),
                 (false, false) => at,
                 (to_gpu, _) => gpu.transfer(at, bytes, link_direction(to_gpu)),
-            })
+            };
+            if to == Side::Device {
+                note_written(gpu, done, &copy.to, &copy.extent);
+            }
+            Ok(done)
         })?;
         Ok(())
     }
@@ -208,7 +214,11 @@ impl Runtime {
         self.enqueue(stream, |gpu, at| {
             Ok(match (managed, side) {
                 (Some((buffer, range)), _) => gpu.copy_to_gpu(at, buffer, range)?,
-                (None, Side::Device) => gpu.occupy(at, on_board),
+                (None, Side::Device) => {
+                    let done = gpu.occupy(at, on_board);
+                    note_written(gpu, done, span, extent);
+                    done
+                }
                 (None, _) => at,
             })
         })?;
@@ -225,5 +235,14 @@ impl Runtime {
             return None;
         }
         self.managed_range(span.address, span.reach(extent)?).ok()
+    }
+}
+
+/// Rows of GPU memory have been written by `at`.
+fn note_written(gpu: &mut Gpu, at: Picos, span: &Span, extent: &Extent) {
+    let rows = (0..extent.slices).flat_map(|slice| (0..extent.rows).map(move |row| (row, slice)));
+    for (row, slice) in rows {
+        let address = VirtAddr(span.address + span.offset(row, slice));
+        gpu.note_written(at, address, extent.width_bytes);
     }
 }

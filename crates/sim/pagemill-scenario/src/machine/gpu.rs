@@ -95,16 +95,18 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
         false => read_one_level(root),
     };
     let l1 = root.section("l1").and_then(read_cache);
-    let l2 = root.section("l2").and_then(read_cache);
+    let l2 = root.section("l2").and_then(read_l2);
     let interconnect = root.section("interconnect").and_then(|mut part| {
         let latency_cycles = part.value("latency", cycles);
         let bytes_per_cycle = part.value("bytes_per_cycle", bytes);
         let sm_bytes_per_cycle = part.optional("sm_bytes_per_cycle", bytes);
+        let sector_stores = part.optional("sector_stores", quantity::boolean);
         let bytes_per_cycle = bytes_per_cycle?;
         Some(InterconnectSpec {
             latency_cycles: latency_cycles?,
             bytes_per_cycle,
             sm_bytes_per_cycle: sm_bytes_per_cycle?.unwrap_or(bytes_per_cycle),
+            sector_stores: sector_stores?.unwrap_or_default(),
         })
     });
     let memory = match root.contains("memory") {
@@ -127,6 +129,7 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
     };
     let (core_clock, l2_clock) = clocks?;
     let (memory, host) = (memory?, host?);
+    let (l2, l2_keeps_copies, l2_far_cycles) = l2?;
     Some(GpuMachine {
         name: name.to_owned(),
         core_clock,
@@ -135,7 +138,9 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
         sm: sm?,
         translation: translation?,
         l1: l1?,
-        l2: l2?,
+        l2,
+        l2_keeps_copies,
+        l2_far_cycles,
         interconnect: interconnect?,
         memory: memory.depth,
         link: link?,
@@ -353,6 +358,19 @@ fn read_walker(mut walker: SourcedSection<'_>) -> Option<WalkerSpec> {
         address_bits: address_bits?,
         level_bits: level_bits?,
     })
+}
+
+/// `[l2]`: a slice, whether copies stay there, and further cycles to the other half.
+fn read_l2(mut section: SourcedSection<'_>) -> Option<(CacheSpec, bool, u32)> {
+    let keeps_copies = section.optional("keeps_copies", quantity::boolean);
+    let far_cycles = section.optional("far_half", cycles);
+    let cache = read_cache(section);
+    let (keeps_copies, far_cycles) = (keeps_copies?, far_cycles?);
+    Some((
+        cache?,
+        keeps_copies.unwrap_or_default(),
+        far_cycles.unwrap_or_default(),
+    ))
 }
 
 fn read_cache(mut cache: SourcedSection<'_>) -> Option<CacheSpec> {

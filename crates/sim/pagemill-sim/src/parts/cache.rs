@@ -152,6 +152,9 @@ pub struct Cache {
 }
 
 impl Cache {
+    /// Lines that are read whole have one absent part where one of two halves lacks them.
+    const OTHER_HALF: u8 = 1;
+
     /// An empty cache.
     pub fn new(spec: &CacheSpec) -> Self {
         let ways = spec.ways.max(1) as usize;
@@ -277,6 +280,40 @@ impl Cache {
             self.lines[slot as usize].mark_dirty();
         }
         found.is_some()
+    }
+
+    /// `line` is there from `at` on, in one of two halves, and memory has it too: a link is so much slower that what it brings is
+    /// written back meanwhile. Nothing is counted. Where no way is free it is not there.
+    pub fn place(&mut self, at: Picos, line: u64) {
+        let counts = self.counts;
+        let slot = match self.find(line) {
+            Some(slot) => Some(slot),
+            None => self.reserve(at, line).ok().map(|(slot, _)| slot),
+        };
+        if let Some(slot) = slot {
+            self.touch(slot).set_absent(Self::OTHER_HALF);
+        }
+        self.counts = counts;
+    }
+
+    /// Only one of two halves has `line`.
+    #[inline]
+    pub fn mark_far(&mut self, line: u64) {
+        if let Some(slot) = self.find(line) {
+            self.lines[slot as usize].set_absent(Self::OTHER_HALF);
+        }
+    }
+
+    /// Both halves have `line` from now on; whether one had it alone.
+    #[inline]
+    pub fn bring_near(&mut self, line: u64) -> bool {
+        let Some(slot) = self.find(line) else {
+            return false;
+        };
+        let line = &mut self.lines[slot as usize];
+        let was_far = line.absent() != 0;
+        line.set_absent(0);
+        was_far
     }
 
     /// Forgets every line.

@@ -54,6 +54,7 @@ impl UvmMachine {
                 walk_latency: ns(600),
                 local_page: PageSize::MIB_2,
                 remote_page: PageSize::KIB_4,
+                looks_up_local: true,
             },
             driver: DriverMachine {
                 faults: FaultSpec {

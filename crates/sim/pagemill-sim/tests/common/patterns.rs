@@ -27,6 +27,7 @@ pub fn machine(memory_bytes: u64) -> GpuMachine {
         walk_latency: ns(600),
         local_page: PageSize::MIB_2,
         remote_page: PageSize::KIB_4,
+        looks_up_local: true,
     });
     machine.memory = Memory::Rate {
         bandwidth: Bandwidth::new(400_000_000_000).unwrap(),

@@ -110,6 +110,7 @@ pub(super) fn translation(mut part: SourcedSection<'_>) -> Option<Translation> {
     let walk_latency = part.value("walk_latency", quantity::time);
     let local_page = part.value("local_page", quantity::page_size);
     let remote_page = part.value("remote_page", quantity::page_size);
+    let looks_up_local = part.optional("local_lookups", quantity::boolean);
     Some(Translation::TwoLevels(TranslationSpec {
         sms_per_utlb: sms_per_utlb?,
         utlb_entries: utlb_entries?,
@@ -120,6 +121,7 @@ pub(super) fn translation(mut part: SourcedSection<'_>) -> Option<Translation> {
         walk_latency: walk_latency?,
         local_page: local_page?,
         remote_page: remote_page?,
+        looks_up_local: looks_up_local?.unwrap_or(true),
     }))
 }
 

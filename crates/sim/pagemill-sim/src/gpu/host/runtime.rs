@@ -285,6 +285,13 @@ impl Gpu {
         }
     }
 
+    /// A copy or a fill that ends at `at` has written `bytes` at `address` of GPU memory.
+    pub fn note_written(&mut self, at: Picos, address: VirtAddr, bytes: u64) {
+        if self.options.timing {
+            self.timing_model.path.leave_copied(at, address.0, bytes);
+        }
+    }
+
     /// Brings all of `range` of a managed buffer to the GPU from `at` on, before anything asks for it. Returns when it is there.
     ///
     /// # Errors

@@ -151,6 +151,9 @@ impl TimingModel {
             TransferMode::IdealOverlap => (at, 0),
             TransferMode::ProgrammerCopy => {
                 let transfer = self.path.host_link.link.transfer(at, direction, bytes);
+                if direction == Direction::ToGpu {
+                    self.path.leave_copied(transfer.done, address, bytes);
+                }
                 (transfer.done, bytes)
             }
             TransferMode::Migrate(_) | TransferMode::Driver(_) => {

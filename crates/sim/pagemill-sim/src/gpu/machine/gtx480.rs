@@ -48,10 +48,13 @@ impl GpuMachine {
             },
             l1: l1(),
             l2: l2(),
+            l2_keeps_copies: false,
+            l2_far_cycles: 0,
             interconnect: InterconnectSpec {
                 latency_cycles: 30,
                 bytes_per_cycle: 32,
                 sm_bytes_per_cycle: 32,
+                sector_stores: false,
             },
             memory: Memory::Channels {
                 dram: dram(),

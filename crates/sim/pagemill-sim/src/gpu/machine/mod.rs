@@ -34,6 +34,10 @@ pub struct GpuMachine {
     pub l1: CacheSpec,
     /// Second-level cache slice of each memory partition.
     pub l2: CacheSpec,
+    /// Whether what copy engines and fills write to GPU memory lies in the second-level cache afterwards.
+    pub l2_keeps_copies: bool,
+    /// Where the second-level cache has two halves: further cycles until a line is there that only the other half has.
+    pub l2_far_cycles: u32,
     /// Between SMs and memory partitions.
     pub interconnect: InterconnectSpec,
     /// GPU memory behind the second-level cache.
@@ -352,6 +356,8 @@ pub struct InterconnectSpec {
     pub bytes_per_cycle: u32,
     /// Bytes a cycle that come back to each SM.
     pub sm_bytes_per_cycle: u32,
+    /// Whether a store takes a port only for the sectors that it writes, not for a line.
+    pub sector_stores: bool,
 }
 
 /// How much of a page a CPU request brings back.

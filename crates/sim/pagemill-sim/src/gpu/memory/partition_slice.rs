@@ -113,6 +113,8 @@ pub(crate) struct PartitionSlice {
     line_busy: Picos,
     cycle: Picos,
     hit_latency: Picos,
+    /// Further, for a line that the SM's half of the cache has no copy of.
+    far_latency: Picos,
 }
 
 impl PartitionSlice {
@@ -129,32 +131,41 @@ impl PartitionSlice {
             line_busy: clock.cycles(u64::from(line_cycles)),
             cycle: clock.cycles(1),
             hit_latency: clock.cycles(u64::from(machine.l2.hit_latency_cycles)),
+            far_latency: clock.cycles(u64::from(machine.l2_far_cycles)),
         }
     }
 
-    /// Reads a line; returns when its data leaves.
+    /// Reads a line for an SM, which may lie at the other half of the cache; returns when its data leaves.
     #[inline]
-    pub(crate) fn load(&mut self, at: Picos, line: u64) -> Picos {
+    pub(crate) fn load(&mut self, at: Picos, line: u64, is_far: bool) -> Picos {
         let start = self.port.book(at, self.line_busy);
-        self.load_from(start, line)
+        self.load_from(start, line, is_far)
+    }
+
+    /// A copy engine or a fill has written a line.
+    pub(crate) fn place(&mut self, at: Picos, line: u64) {
+        self.cache.place(at, line);
     }
 
     /// Changes words of a line in place for `cycles`; returns when the old data leaves.
     pub(crate) fn atomic(&mut self, at: Picos, line: u64, cycles: u32) -> Picos {
         let changing = Picos(self.cycle.0 * u64::from(cycles));
         let start = self.port.book(at, self.line_busy.max(changing));
-        let data = self.load_from(start, line);
+        let data = self.load_from(start, line, false);
         self.cache.mark_dirty(line);
         data + changing
     }
 
-    /// Writes a line or part of it; returns when the slice has taken it.
+    /// Writes a line or part of it, which takes the port for `busy`; returns when the slice has taken it.
     #[inline]
-    pub(crate) fn store(&mut self, at: Picos, line: u64) -> Picos {
-        let mut start = self.port.book(at, self.line_busy);
+    pub(crate) fn store(&mut self, at: Picos, line: u64, busy: Picos) -> Picos {
+        let mut start = self.port.book(at, busy);
         loop {
             match self.cache.store_back(start, line) {
                 Ok(writeback) => {
+                    if self.far_latency != Picos::ZERO {
+                        self.cache.mark_far(line);
+                    }
                     let done = start + self.hit_latency;
                     self.write_back(done, writeback);
                     return done;
@@ -165,15 +176,24 @@ impl PartitionSlice {
     }
 
     #[inline]
-    fn load_from(&mut self, mut start: Picos, line: u64) -> Picos {
+    fn load_from(&mut self, mut start: Picos, line: u64, is_far: bool) -> Picos {
         loop {
             match self.cache.load(start, line) {
-                Lookup::Hit(data_at) => return data_at.max(start + self.hit_latency),
+                Lookup::Hit(data_at) => {
+                    let data_at = data_at.max(start + self.hit_latency);
+                    return match is_far && self.cache.bring_near(line) {
+                        true => data_at + self.far_latency,
+                        false => data_at,
+                    };
+                }
                 Lookup::Miss(miss) => {
                     let missed = start + self.hit_latency;
                     let data_at = self.memory.read(missed, line << SEGMENT_SHIFT);
                     self.cache.fill(miss, data_at);
                     self.write_back(missed, miss.writeback);
+                    if !is_far && self.far_latency != Picos::ZERO {
+                        self.cache.mark_far(line);
+                    }
                     return data_at;
                 }
                 Lookup::Blocked(free_at) => start = self.stall(free_at),
@@ -192,6 +212,10 @@ impl PartitionSlice {
         if let Some(line) = line {
             self.memory.write(at, line << SEGMENT_SHIFT);
         }
+    }
+
+    pub(crate) fn capacity_lines(&self) -> usize {
+        self.cache.capacity_lines()
     }
 
     pub(crate) fn cache_mut(&mut self) -> &mut Cache {

@@ -68,9 +68,13 @@ pub(crate) struct MemoryPath {
     retries: Retries,
     touched: TouchedSegments,
     page_segments_shift: u32,
+    keeps_copies: bool,
+    sector_stores: bool,
     l1_hit: Picos,
     crossing: Picos,
     line_busy: Picos,
+    /// As `line_busy`, of a store to these sectors.
+    store_busy: [Picos; 16],
     /// As `line_busy`, of a line that returns to its SM.
     return_busy: Picos,
 }
@@ -117,18 +121,34 @@ impl MemoryPath {
             retries: Retries::every(machine.lookup_period()),
             touched: TouchedSegments::default(),
             page_segments_shift: page.bytes().trailing_zeros() - SEGMENT_SHIFT,
+            keeps_copies: machine.l2_keeps_copies,
+            sector_stores: machine.interconnect.sector_stores,
             l1_hit: machine
                 .core_clock
                 .cycles(u64::from(machine.l1.hit_latency_cycles)),
             crossing: l2_cycles(machine.interconnect.latency_cycles),
             line_busy: l2_cycles(line_cycles),
+            store_busy: std::array::from_fn(|sectors| {
+                let whole = !machine.interconnect.sector_stores;
+                let count = if whole {
+                    4
+                } else {
+                    sectors.count_ones().max(1)
+                };
+                l2_cycles((line_cycles * count).div_ceil(4))
+            }),
             return_busy: l2_cycles(return_cycles),
         }
     }
 
     /// Whether accesses may go over a link that reads CPU memory by sectors.
-    pub(crate) fn reads_sectors(&self) -> bool {
+    fn reads_sectors(&self) -> bool {
         self.pages.uses_in_place() && self.host_link.link.reads_in_place()
+    }
+
+    /// Whether the sectors of an access matter.
+    pub(crate) fn looks_at_sectors(&self, kind: AccessKind) -> bool {
+        self.reads_sectors() || self.sector_stores && kind == AccessKind::Store
     }
 
     /// A managed allocation of `bytes` from `address`; managed memory now reaches up to `end`.
@@ -231,10 +251,10 @@ impl MemoryPath {
             AccessKind::Store => {
                 let sm = &mut self.sms[request.sm as usize];
                 sm.l1.store_through(request.segment);
-                let start = sm.inject.book(at, self.line_busy);
-                Progress::Done(
-                    self.slices[place.partition].store(start + self.crossing, place.line),
-                )
+                let busy = self.store_busy[usize::from(request.sectors)];
+                let start = sm.inject.book(at, busy);
+                let slice = &mut self.slices[place.partition];
+                Progress::Done(slice.store(start + self.crossing, place.line, busy))
             }
             AccessKind::Atomic | AccessKind::Reduction => {
                 let sm = &mut self.sms[request.sm as usize];
@@ -300,7 +320,9 @@ impl MemoryPath {
                 // Lines come back at the port's rate. Booked in the order of requests, so that a slow one does not
                 // hold up the fast ones behind it.
                 let queued = sm.eject.book(at, self.return_busy) - at;
-                let data = self.slices[place.partition].load(at + self.crossing, place.line);
+                let is_far = self.is_far(request.sm, place);
+                let data =
+                    self.slices[place.partition].load(at + self.crossing, place.line, is_far);
                 let done = data + self.crossing + queued;
                 self.sms[request.sm as usize].l1.fill(miss, done);
                 self.write_local_back(at, request.sm, miss.writeback);
@@ -316,11 +338,14 @@ impl MemoryPath {
             return self.host_link.link.read(at, requests, bytes);
         }
         let place = self.map.place(request.segment);
+        let is_far = self.is_far(request.sm, place);
         let queued = self.sms[request.sm as usize]
             .eject
             .book(at, self.return_busy)
             - at;
-        self.slices[place.partition].load(at + self.crossing, place.line) + self.crossing + queued
+        self.slices[place.partition].load(at + self.crossing, place.line, is_far)
+            + self.crossing
+            + queued
     }
 
     /// Local memory belongs to one SM: its stores stay in L1.
@@ -341,7 +366,32 @@ impl MemoryPath {
         if let Some(segment) = segment {
             let place = self.map.place(segment);
             let start = self.sms[sm as usize].inject.book(at, self.line_busy);
-            self.slices[place.partition].store(start + self.crossing, place.line);
+            let slice = &mut self.slices[place.partition];
+            slice.store(start + self.crossing, place.line, self.line_busy);
+        }
+    }
+
+    /// Whether an SM lies at the other half of a second-level cache of two.
+    #[inline]
+    fn is_far(&self, sm: u32, place: PartitionPlace) -> bool {
+        let is_second = |index: usize, count: usize| 2 * index >= count;
+        is_second(sm as usize, self.sms.len()) != is_second(place.partition, self.slices.len())
+    }
+
+    /// A copy engine or a fill has written managed or other GPU memory by `at`: where the machine's does, its last bytes stay in the
+    /// second-level cache.
+    pub(crate) fn leave_copied(&mut self, at: Picos, address: u64, bytes: u64) {
+        if !self.keeps_copies || bytes == 0 {
+            return;
+        }
+        let room: usize = (self.slices.iter())
+            .map(PartitionSlice::capacity_lines)
+            .sum();
+        let end = (address + bytes).div_ceil(SEGMENT_BYTES);
+        let first = (address >> SEGMENT_SHIFT).max(end.saturating_sub(room as u64));
+        for segment in first..end {
+            let place = self.map.place(segment);
+            self.slices[place.partition].place(at, place.line);
         }
     }
 
@@ -478,8 +528,8 @@ impl MemoryPath {
     /// By whichever is shorter: the segments or all slices.
     fn forget_in_slices(&mut self, segments: Range<u64>) {
         let map = self.map;
-        let lines = |slice: &mut PartitionSlice| slice.cache_mut().capacity_lines() as u64;
-        if segments.end - segments.start < self.slices.iter_mut().map(lines).sum() {
+        let lines = |slice: &PartitionSlice| slice.capacity_lines() as u64;
+        if segments.end - segments.start < self.slices.iter().map(lines).sum() {
             for segment in segments {
                 let place = map.place(segment);
                 self.slices[place.partition]

@@ -36,6 +36,8 @@ pub struct TranslationSpec {
     pub local_page: PageSize,
     /// Bytes that an entry translates in CPU memory.
     pub remote_page: PageSize,
+    /// Whether pages of GPU memory are looked up. Without, their translations are always known.
+    pub looks_up_local: bool,
 }
 
 impl TranslationSpec {
@@ -122,6 +124,9 @@ impl Translations {
         page: u32,
         remote: bool,
     ) -> (Picos, bool) {
+        if !remote && !self.spec.looks_up_local {
+            return (at, true);
+        }
         let tag = self.tag(page, remote);
         match self.utlbs[utlb as usize].lookup(at, tag) {
             Translation::Hit(known_at) => (known_at, true),

@@ -56,8 +56,8 @@ pub(crate) struct Engine {
     /// The last time anything asked for is done.
     last_done: Picos,
     waits: Waits,
-    /// Whether accesses may go over a link that reads by sectors.
-    by_sectors: bool,
+    /// Whether the sectors of loads matter, and of stores.
+    by_sectors: [bool; 2],
     waiting: Waiting,
 }
 
@@ -109,7 +109,7 @@ impl Engine {
             stop: None,
             last_done: Picos::ZERO,
             waits: Waits::default(),
-            by_sectors: false,
+            by_sectors: [false; 2],
             waiting: Waiting::default(),
         }
     }
@@ -139,7 +139,8 @@ impl Engine {
             return Err(RunError::DoesNotFit(occupancy));
         }
         path.start_kernel();
-        self.by_sectors = path.reads_sectors();
+        self.by_sectors =
+            [AccessKind::Load, AccessKind::Store].map(|kind| path.looks_at_sectors(kind));
         self.lay_out(at, &shape, occupancy, instruction_limit);
         if shape.blocks > 0 && self.clusters.groups() == 0 {
             return Err(RunError::DoesNotFit(occupancy));
@@ -400,9 +401,10 @@ impl Engine {
         let state = &mut self.warps[warp as usize];
         match self.step.end {
             StepEnd::Memory => {
-                state
-                    .access
-                    .set(&self.step.access, &self.spec, self.by_sectors);
+                let access = &self.step.access;
+                let is_store = access.kind == AccessKind::Store;
+                let by_sectors = self.by_sectors[usize::from(is_store)];
+                state.access.set(access, &self.spec, by_sectors);
                 self.execution.memory_instructions += 1;
                 self.execution.segments += state.access.segments.as_slice().len() as u64;
                 state.phase = Phase::Access;
