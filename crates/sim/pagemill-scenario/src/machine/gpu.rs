@@ -100,13 +100,13 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
         let latency_cycles = part.value("latency", cycles);
         let bytes_per_cycle = part.value("bytes_per_cycle", bytes);
         let sm_bytes_per_cycle = part.optional("sm_bytes_per_cycle", bytes);
-        let sector_stores = part.optional("sector_stores", quantity::boolean);
+        let store_bytes_per_cycle = part.optional("store_bytes_per_cycle", bytes);
         let bytes_per_cycle = bytes_per_cycle?;
         Some(InterconnectSpec {
             latency_cycles: latency_cycles?,
             bytes_per_cycle,
             sm_bytes_per_cycle: sm_bytes_per_cycle?.unwrap_or(bytes_per_cycle),
-            sector_stores: sector_stores?.unwrap_or_default(),
+            store_bytes_per_cycle: store_bytes_per_cycle?,
         })
     });
     let memory = match root.contains("memory") {

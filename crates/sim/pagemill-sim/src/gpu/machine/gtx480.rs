@@ -54,7 +54,7 @@ impl GpuMachine {
                 latency_cycles: 30,
                 bytes_per_cycle: 32,
                 sm_bytes_per_cycle: 32,
-                sector_stores: false,
+                store_bytes_per_cycle: None,
             },
             memory: Memory::Channels {
                 dram: dram(),

@@ -356,8 +356,9 @@ pub struct InterconnectSpec {
     pub bytes_per_cycle: u32,
     /// Bytes a cycle that come back to each SM.
     pub sm_bytes_per_cycle: u32,
-    /// Whether a store takes a port only for the sectors that it writes, not for a line.
-    pub sector_stores: bool,
+    /// Bytes a cycle that each partition's port takes of stores, by the sectors that they write; `None` where a store takes what a line
+    /// does.
+    pub store_bytes_per_cycle: Option<u32>,
 }
 
 /// How much of a page a CPU request brings back.

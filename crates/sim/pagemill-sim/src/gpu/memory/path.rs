@@ -73,8 +73,8 @@ pub(crate) struct MemoryPath {
     l1_hit: Picos,
     crossing: Picos,
     line_busy: Picos,
-    /// As `line_busy`, of a store to these sectors.
-    store_busy: [Picos; 16],
+    /// As `line_busy`, of a store to these sectors: what an SM sends, and what a partition takes.
+    store_busy: [[Picos; 2]; 16],
     /// As `line_busy`, of a line that returns to its SM.
     return_busy: Picos,
 }
@@ -122,21 +122,13 @@ impl MemoryPath {
             touched: TouchedSegments::default(),
             page_segments_shift: page.bytes().trailing_zeros() - SEGMENT_SHIFT,
             keeps_copies: machine.l2_keeps_copies,
-            sector_stores: machine.interconnect.sector_stores,
+            sector_stores: machine.interconnect.store_bytes_per_cycle.is_some(),
             l1_hit: machine
                 .core_clock
                 .cycles(u64::from(machine.l1.hit_latency_cycles)),
             crossing: l2_cycles(machine.interconnect.latency_cycles),
             line_busy: l2_cycles(line_cycles),
-            store_busy: std::array::from_fn(|sectors| {
-                let whole = !machine.interconnect.sector_stores;
-                let count = if whole {
-                    4
-                } else {
-                    sectors.count_ones().max(1)
-                };
-                l2_cycles((line_cycles * count).div_ceil(4))
-            }),
+            store_busy: std::array::from_fn(|sectors| store_busy(machine, sectors.count_ones())),
             return_busy: l2_cycles(return_cycles),
         }
     }
@@ -251,10 +243,10 @@ impl MemoryPath {
             AccessKind::Store => {
                 let sm = &mut self.sms[request.sm as usize];
                 sm.l1.store_through(request.segment);
-                let busy = self.store_busy[usize::from(request.sectors)];
-                let start = sm.inject.book(at, busy);
+                let [way_out, port] = self.store_busy[usize::from(request.sectors)];
+                let start = sm.inject.book(at, way_out);
                 let slice = &mut self.slices[place.partition];
-                Progress::Done(slice.store(start + self.crossing, place.line, busy))
+                Progress::Done(slice.store(start + self.crossing, place.line, port))
             }
             AccessKind::Atomic | AccessKind::Reduction => {
                 let sm = &mut self.sms[request.sm as usize];
@@ -564,6 +556,21 @@ impl MemoryPath {
         stats.touched_bytes = self.touched.count() * SEGMENT_BYTES;
         stats
     }
+}
+
+/// For how long a store of some sectors takes the way out of its SM, and the port of its partition.
+fn store_busy(machine: &GpuMachine, sectors: u32) -> [Picos; 2] {
+    let interconnect = &machine.interconnect;
+    let cycles =
+        |bytes: u32, rate: u32| machine.l2_clock.cycles(bytes.div_ceil(rate.max(1)).into());
+    let line = cycles(machine.l1.line_bytes, interconnect.bytes_per_cycle);
+    let Some(rate) = interconnect.store_bytes_per_cycle else {
+        return [line; 2];
+    };
+    let bytes = sectors.max(1) << SECTOR_SHIFT;
+    // A port that takes sectors one after the other has no cycles of whole lines.
+    let port = machine.l2_clock.cycles(bytes.into()).0 / u64::from(rate.max(1));
+    [cycles(bytes, interconnect.bytes_per_cycle), Picos(port)]
 }
 
 /// How many reads bring `sectors` of a segment over the link, and how many bytes: a read for those in a row.
