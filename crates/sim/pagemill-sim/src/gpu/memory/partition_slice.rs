@@ -108,6 +108,8 @@ impl Backing {
 #[derive(Debug)]
 pub(crate) struct PartitionSlice {
     port: Port,
+    /// Of what stores bring, where it does not share the way of what loads get.
+    store_port: Option<Port>,
     cache: Cache,
     memory: Backing,
     line_busy: Picos,
@@ -126,6 +128,10 @@ impl PartitionSlice {
             .div_ceil(machine.interconnect.bytes_per_cycle);
         Self {
             port: Port::default(),
+            store_port: machine
+                .interconnect
+                .store_bytes_per_cycle
+                .map(|_| Port::default()),
             cache: Cache::new(&machine.l2),
             memory: Backing::new(machine),
             line_busy: clock.cycles(u64::from(line_cycles)),
@@ -159,7 +165,8 @@ impl PartitionSlice {
     /// Writes a line or part of it, which takes the port for `busy`; returns when the slice has taken it.
     #[inline]
     pub(crate) fn store(&mut self, at: Picos, line: u64, busy: Picos) -> Picos {
-        let mut start = self.port.book(at, busy);
+        let port = self.store_port.as_mut().unwrap_or(&mut self.port);
+        let mut start = port.book(at, busy);
         loop {
             match self.cache.store_back(start, line) {
                 Ok(writeback) => {
