@@ -333,3 +333,20 @@ fn requests_that_do_not_merge_move_their_own_part_again() {
     assert_eq!(apart.memory.migration.repeated_bytes, 1024);
     assert_eq!(apart.ranges_per_page, [0, 1]);
 }
+
+/// Lines of 64 blocks that miss the second-level cache after a copy of the first half of them.
+fn misses_after_a_copy(machine: &GpuMachine) -> u64 {
+    let mut host = host(machine, TransferMode::ProgrammerCopy);
+    let buffer = host.alloc("data", 64 * 128).unwrap();
+    host.copy_to_gpu(buffer, 0..32 * 128).unwrap();
+    read(&mut host, buffer, 64);
+    host.finish().memory.l2.load_misses
+}
+
+#[test]
+fn what_a_copy_has_written_is_in_the_second_level_where_it_stays() {
+    let mut machine = GpuMachine::gtx480();
+    assert_eq!(misses_after_a_copy(&machine), 64);
+    machine.l2_keeps_copies = true;
+    assert_eq!(misses_after_a_copy(&machine), 32);
+}

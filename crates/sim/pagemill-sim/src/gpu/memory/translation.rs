@@ -217,4 +217,19 @@ mod tests {
             "{other:?}"
         );
     }
+
+    #[test]
+    fn what_is_not_looked_up_is_known_at_once() {
+        let machine = crate::uvm::UvmMachine::a100_pcie4_x86();
+        let spec = TranslationSpec {
+            looks_up_local: false,
+            ..machine.translation
+        };
+        let mut translations = Translations::new(spec, machine.sm.count, machine.sm.clock);
+        let at = Picos::from_nanos(1000);
+        assert_eq!(translations.known_at(at, 0, 5, false), (at, true));
+        let (known, hit) = translations.known_at(at, 0, 5, true);
+        assert!(known >= at + spec.walk_latency && !hit, "{known:?}");
+        assert_eq!(translations.counts().0.misses, 1);
+    }
 }

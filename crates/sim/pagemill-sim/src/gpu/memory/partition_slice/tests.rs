@@ -1,4 +1,5 @@
 use super::*;
+use pagemill_types::Clock;
 
 /// A slice that moves a line of 128 bytes in 10 ns.
 fn rate(writes: Option<WriteBursts>) -> Rate {
@@ -33,4 +34,46 @@ fn without_bursts_a_write_takes_the_time_of_a_read() {
     let mut memory = rate(None);
     memory.write(Picos::ZERO);
     assert_eq!(memory.read(Picos::ZERO).as_nanos(), 320);
+}
+
+/// A slice of a cache of two halves, in cycles of 1 ns.
+fn halves() -> PartitionSlice {
+    let mut machine = GpuMachine::gtx480();
+    machine.l2_clock = Clock::new(1_000_000_000).expect("it is a clock");
+    machine.l2.hit_latency_cycles = 100;
+    machine.l2_far_cycles = 168;
+    machine.interconnect.bytes_per_cycle = 64;
+    machine.interconnect.store_bytes_per_cycle = Some(20);
+    PartitionSlice::new(&machine)
+}
+
+const LATER: Picos = Picos(1_000_000_000);
+
+#[test]
+fn a_line_of_the_other_half_comes_from_there_once() {
+    let mut slice = halves();
+    slice.place(Picos::ZERO, 7);
+    let load =
+        |slice: &mut PartitionSlice, at: Picos, is_far| (slice.load(at, 7, is_far) - at).as_nanos();
+    assert_eq!(load(&mut slice, LATER, false), 100);
+    assert_eq!(load(&mut slice, Picos(2 * LATER.0), true), 268);
+    assert_eq!(load(&mut slice, Picos(3 * LATER.0), true), 100);
+    // What is stored is in one half again.
+    slice.store(Picos(4 * LATER.0), 7, Picos::ZERO);
+    assert_eq!(load(&mut slice, Picos(5 * LATER.0), true), 268);
+    let (cache, dram) = slice.counts();
+    assert_eq!((cache.load_hits, cache.load_misses), (4, 0));
+    assert_eq!((cache.store_hits, cache.store_misses), (1, 0));
+    assert_eq!(dram.bytes, 0);
+}
+
+#[test]
+fn stores_wait_for_stores_and_loads_for_loads() {
+    let mut slice = halves();
+    (0..9).for_each(|line| slice.place(Picos::ZERO, line));
+    let line = Picos(6400);
+    let ends: Vec<u64> = (0..4).map(|at| slice.store(LATER, at, line).0).collect();
+    let steps: Vec<u64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(steps, [6400; 3]);
+    assert_eq!((slice.load(LATER, 8, false) - LATER).as_nanos(), 100);
 }

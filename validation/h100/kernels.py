@@ -1,0 +1,164 @@
+"""Kernels of public programs on a real H100 beside the model: kernels.csv and kernels.svg, from real.csv and the built programs.
+
+    python3 validation/h100/kernels.py --programs BIN --sources SRC [--only REGEX] [--limit 200]
+
+BIN has a file for each program of real.csv, SRC the folder of its suite in which it runs (its column `source` says where). A program that does
+not end within the limit is named and left out. `--draw` makes the figure and the numbers of the kernels.csv that is there.
+"""
+
+import argparse
+import collections
+import csv
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+SHORT_NS = 5000
+SUITES = {
+    "poly": ("PolyBench/GPU", "#0a6e8a"),
+    "rod": ("Rodinia", "#b3541e"),
+    "hec": ("HeCBench", "#4b7a1f"),
+    "smp": ("CUDA samples", "#7a3e9d"),
+    "llmc": ("llm.c", "#a01f3d"),
+}
+
+
+def bare(kernel):
+    return re.sub(r"[<(].*", "", kernel).split("::")[-1]
+
+
+def read(name):
+    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def simulate(arguments, program, words, source):
+    """Launches and time of each kernel; none where the program does not end in time."""
+    command = [arguments.pagemill, "cuda", "--machine", "h100-sxm", "--mode", "programmer-copy", "--format", "json", "--"]
+    words = words.replace("{D}", os.path.join(arguments.sources, "rodinia/data")).split()
+    where = os.path.join(arguments.sources, os.path.dirname(source.split(":", 1)[1]))
+    try:
+        done = subprocess.run(
+            [*command, os.path.join(arguments.programs, program), *words],
+            cwd=where,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=arguments.limit,
+            check=False,
+        )
+        table = json.loads(done.stdout)["rows"]
+    except (subprocess.TimeoutExpired, ValueError) as error:
+        print(f"{program}: {type(error).__name__}", file=sys.stderr)
+        return {}
+    sums = collections.defaultdict(lambda: [0.0, 0])
+    for row in table:
+        if row.get("table") == "kernel" and row.get("launches"):
+            sums[bare(row["kernel"])][0] += row["time_ns"]
+            sums[bare(row["kernel"])][1] += row["launches"]
+    return sums
+
+
+def measure(arguments):
+    real, sources = collections.defaultdict(lambda: [0.0, 0]), {}
+    for row in read("real.csv"):
+        launches = int(row["launches"])
+        key = row["program"], row["arguments"]
+        sources[key] = row["source"]
+        real[(*key, bare(row["kernel"]))][0] += float(row["real_ns"]) * launches
+        real[(*key, bare(row["kernel"]))][1] += launches
+    with open(os.path.join(FOLDER, "kernels.csv"), "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow("program arguments kernel launches real_ns ours_ns ours_over_real".split())
+        for (program, words), source in sorted(sources.items()):
+            is_there = os.path.exists(os.path.join(arguments.programs, program))
+            if not is_there or not re.search(arguments.only, program):
+                continue
+            for kernel, (time, launches) in simulate(arguments, program, words, source).items():
+                if (program, words, kernel) in real:
+                    real_time, real_launches = real[program, words, kernel]
+                    ours, theirs = time / launches, real_time / real_launches
+                    row = [program, words, kernel, launches, f"{theirs:.0f}", f"{ours:.0f}", f"{ours / theirs:.3f}"]
+                    writer.writerow(row)
+
+
+def numbers(rows):
+    for name, chosen in (
+        ("at least 5 us", [row for row in rows if row[1] >= SHORT_NS]),
+        ("shorter", [row for row in rows if row[1] < SHORT_NS]),
+    ):
+        ratios = [ours / real for _, real, ours in chosen]
+        count = len(ratios)
+        error = sum(abs(ratio - 1) for ratio in ratios) / max(1, count)
+        mean = math.exp(sum(map(math.log, ratios)) / max(1, count))
+        near = sum(abs(ratio - 1) <= 0.2 for ratio in ratios)
+        print(f"{name}: {count} kernels, mean error {100 * error:.1f} %, geometric mean {mean:.2f}, {near} within 20 %")
+
+
+def draw(rows):
+    """Both axes are logarithmic, from 0.5 us to 500 ms."""
+    low, high, size, edge = math.log10(500), math.log10(5e8), 560, 70
+
+    def place(time):
+        return edge + (math.log10(time) - low) / (high - low) * size
+
+    bottom = size + 2 * edge
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {bottom} {bottom}" font-family="sans-serif" font-size="14">',
+        f'<rect width="{bottom}" height="{bottom}" fill="white"/>',
+        f'<path d="M{edge} {bottom - edge}L{bottom - edge} {edge}" stroke="#444"/>',
+    ]
+    for label, time in (("1 us", 1e3), ("10 us", 1e4), ("100 us", 1e5), ("1 ms", 1e6), ("10 ms", 1e7), ("100 ms", 1e8)):
+        at = place(time)
+        lines += [
+            f'<path d="M{at:.1f} {edge}V{bottom - edge}M{edge} {bottom - at:.1f}H{bottom - edge}" stroke="#ddd"/>',
+            f'<text x="{at:.1f}" y="{bottom - edge + 20}" text-anchor="middle">{label}</text>',
+            f'<text x="{edge - 6}" y="{bottom - at + 5:.1f}" text-anchor="end">{label}</text>',
+        ]
+    for program, real, ours in rows:
+        color = SUITES[program.split(".")[0]][1]
+        lines.append(
+            f'<circle cx="{place(real):.1f}" cy="{bottom - place(ours):.1f}" r="4.5" fill="{color}" fill-opacity="0.7">'
+            f"<title>{program}: {ours / real:.2f} of the real time</title></circle>"
+        )
+    for index, (name, color) in enumerate(SUITES.values()):
+        y = edge + 20 + 22 * index
+        lines += [
+            f'<circle cx="{edge + 18}" cy="{y - 5}" r="5" fill="{color}"/>',
+            f'<text x="{edge + 30}" y="{y}">{name}</text>',
+        ]
+    middle = bottom / 2
+    lines += [
+        f'<text x="{middle}" y="{bottom - 20}" text-anchor="middle">time of a kernel on an H100</text>',
+        f'<text transform="translate(18 {middle}) rotate(-90)" text-anchor="middle">simulated</text>',
+        "</svg>",
+    ]
+    with open(os.path.join(FOLDER, "kernels.svg"), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pagemill", default="target/release/pagemill")
+    parser.add_argument("--programs")
+    parser.add_argument("--sources")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--limit", type=float, default=200, help="seconds for one program")
+    parser.add_argument("--draw", action="store_true")
+    arguments = parser.parse_args()
+    arguments.pagemill = os.path.abspath(arguments.pagemill)
+    if not arguments.draw:
+        if not (arguments.programs and arguments.sources):
+            parser.error("--programs and --sources say where the suites are")
+        arguments.programs, arguments.sources = map(os.path.abspath, (arguments.programs, arguments.sources))
+        measure(arguments)
+    rows = [(row["program"], float(row["real_ns"]), float(row["ours_ns"])) for row in read("kernels.csv")]
+    numbers(rows)
+    draw(rows)
+
+
+if __name__ == "__main__":
+    main()
