@@ -96,19 +96,7 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
     };
     let l1 = root.section("l1").and_then(read_cache);
     let l2 = root.section("l2").and_then(read_l2);
-    let interconnect = root.section("interconnect").and_then(|mut part| {
-        let latency_cycles = part.value("latency", cycles);
-        let bytes_per_cycle = part.value("bytes_per_cycle", bytes);
-        let sm_bytes_per_cycle = part.optional("sm_bytes_per_cycle", bytes);
-        let store_bytes_per_cycle = part.optional("store_bytes_per_cycle", bytes);
-        let bytes_per_cycle = bytes_per_cycle?;
-        Some(InterconnectSpec {
-            latency_cycles: latency_cycles?,
-            bytes_per_cycle,
-            sm_bytes_per_cycle: sm_bytes_per_cycle?.unwrap_or(bytes_per_cycle),
-            store_bytes_per_cycle: store_bytes_per_cycle?,
-        })
-    });
+    let interconnect = root.section("interconnect").and_then(read_interconnect);
     let memory = match root.contains("memory") {
         true => root.section("memory").and_then(driver::memory),
         false => root.section("dram").and_then(read_dram),
@@ -357,6 +345,20 @@ fn read_walker(mut walker: SourcedSection<'_>) -> Option<WalkerSpec> {
         level_latency_cycles: level_latency_cycles?,
         address_bits: address_bits?,
         level_bits: level_bits?,
+    })
+}
+
+fn read_interconnect(mut part: SourcedSection<'_>) -> Option<InterconnectSpec> {
+    let latency_cycles = part.value("latency", cycles);
+    let bytes_per_cycle = part.value("bytes_per_cycle", bytes);
+    let sm_bytes_per_cycle = part.optional("sm_bytes_per_cycle", bytes);
+    let store_bytes_per_cycle = part.optional("store_bytes_per_cycle", bytes);
+    let bytes_per_cycle = bytes_per_cycle?;
+    Some(InterconnectSpec {
+        latency_cycles: latency_cycles?,
+        bytes_per_cycle,
+        sm_bytes_per_cycle: sm_bytes_per_cycle?.unwrap_or(bytes_per_cycle),
+        store_bytes_per_cycle: store_bytes_per_cycle?,
     })
 }
 

@@ -1,7 +1,8 @@
 //! One memory partition: its port to the interconnect, its slice of L2, its DRAM channel.
 
-use crate::gpu::SEGMENT_SHIFT;
 use crate::gpu::machine::{GpuMachine, Memory, WriteBursts};
+use crate::gpu::memory::partition::PartitionMap;
+use crate::gpu::{SECTOR_SHIFT, SEGMENT_BYTES, SEGMENT_SHIFT};
 use crate::parts::cache::{Cache, CacheCounts, Lookup};
 use crate::parts::dram::{DramChannel, DramCounts};
 use crate::parts::ports::Port;
@@ -232,6 +233,44 @@ impl PartitionSlice {
     pub(crate) fn counts(&self) -> (CacheCounts, DramCounts) {
         (self.cache.counts(), self.memory.counts())
     }
+}
+
+/// Whether SM `sm` of so many lies at the other half of a cache of two than partition `partition` of so many.
+#[inline]
+pub(crate) fn is_far([sm, sms]: [usize; 2], [partition, partitions]: [usize; 2]) -> bool {
+    (2 * sm >= sms) != (2 * partition >= partitions)
+}
+
+/// A copy engine or a fill has written `bytes` at `address` by `at`: the last of them that there is room for stay.
+pub(crate) fn leave_copied(
+    slices: &mut [PartitionSlice],
+    map: PartitionMap,
+    at: Picos,
+    address: u64,
+    bytes: u64,
+) {
+    let room: usize = slices.iter().map(PartitionSlice::capacity_lines).sum();
+    let end = (address + bytes).div_ceil(SEGMENT_BYTES);
+    let first = (address >> SEGMENT_SHIFT).max(end.saturating_sub(room as u64));
+    for segment in first..end {
+        let place = map.place(segment);
+        slices[place.partition].place(at, place.line);
+    }
+}
+
+/// For how long a store of some sectors takes the way out of its SM, and the port of its partition.
+pub(crate) fn store_busy(machine: &GpuMachine, sectors: u32) -> [Picos; 2] {
+    let interconnect = &machine.interconnect;
+    let cycles =
+        |bytes: u32, rate: u32| machine.l2_clock.cycles(bytes.div_ceil(rate.max(1)).into());
+    let line = cycles(machine.l1.line_bytes, interconnect.bytes_per_cycle);
+    let Some(rate) = interconnect.store_bytes_per_cycle else {
+        return [line; 2];
+    };
+    let bytes = sectors.max(1) << SECTOR_SHIFT;
+    // A port that takes sectors one after the other has no cycles of whole lines.
+    let port = machine.l2_clock.cycles(bytes.into()).0 / u64::from(rate.max(1));
+    [cycles(bytes, interconnect.bytes_per_cycle), Picos(port)]
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::gpu::machine::{GpuMachine, Memory};
 use crate::gpu::memory::host_link::HostLink;
 use crate::gpu::memory::partition::{PartitionMap, PartitionPlace};
-use crate::gpu::memory::partition_slice::PartitionSlice;
+use crate::gpu::memory::partition_slice::{self, PartitionSlice};
 use crate::gpu::memory::request::{Request, Route, Stage};
 use crate::gpu::memory::retries::Retries;
 use crate::gpu::memory::touched::TouchedSegments;
@@ -128,19 +128,17 @@ impl MemoryPath {
                 .cycles(u64::from(machine.l1.hit_latency_cycles)),
             crossing: l2_cycles(machine.interconnect.latency_cycles),
             line_busy: l2_cycles(line_cycles),
-            store_busy: std::array::from_fn(|sectors| store_busy(machine, sectors.count_ones())),
+            store_busy: std::array::from_fn(|sectors| {
+                partition_slice::store_busy(machine, sectors.count_ones())
+            }),
             return_busy: l2_cycles(return_cycles),
         }
     }
 
-    /// Whether accesses may go over a link that reads CPU memory by sectors.
-    fn reads_sectors(&self) -> bool {
-        self.pages.uses_in_place() && self.host_link.link.reads_in_place()
-    }
-
-    /// Whether the sectors of an access matter.
-    pub(crate) fn looks_at_sectors(&self, kind: AccessKind) -> bool {
-        self.reads_sectors() || self.sector_stores && kind == AccessKind::Store
+    /// Whether the sectors of loads matter, and of stores.
+    pub(crate) fn looks_at_sectors(&self) -> [bool; 2] {
+        let by_link = self.pages.uses_in_place() && self.host_link.link.reads_in_place();
+        [by_link, by_link || self.sector_stores]
     }
 
     /// A managed allocation of `bytes` from `address`; managed memory now reaches up to `end`.
@@ -312,7 +310,9 @@ impl MemoryPath {
                 // Lines come back at the port's rate. Booked in the order of requests, so that a slow one does not
                 // hold up the fast ones behind it.
                 let queued = sm.eject.book(at, self.return_busy) - at;
-                let is_far = self.is_far(request.sm, place);
+                let (sms, slices) = (self.sms.len(), self.slices.len());
+                let is_far =
+                    partition_slice::is_far([request.sm as usize, sms], [place.partition, slices]);
                 let data =
                     self.slices[place.partition].load(at + self.crossing, place.line, is_far);
                 let done = data + self.crossing + queued;
@@ -330,7 +330,8 @@ impl MemoryPath {
             return self.host_link.link.read(at, requests, bytes);
         }
         let place = self.map.place(request.segment);
-        let is_far = self.is_far(request.sm, place);
+        let (sms, slices) = (self.sms.len(), self.slices.len());
+        let is_far = partition_slice::is_far([request.sm as usize, sms], [place.partition, slices]);
         let queued = self.sms[request.sm as usize]
             .eject
             .book(at, self.return_busy)
@@ -363,27 +364,10 @@ impl MemoryPath {
         }
     }
 
-    /// Whether an SM lies at the other half of a second-level cache of two.
-    #[inline]
-    fn is_far(&self, sm: u32, place: PartitionPlace) -> bool {
-        let is_second = |index: usize, count: usize| 2 * index >= count;
-        is_second(sm as usize, self.sms.len()) != is_second(place.partition, self.slices.len())
-    }
-
-    /// A copy engine or a fill has written managed or other GPU memory by `at`: where the machine's does, its last bytes stay in the
-    /// second-level cache.
+    /// A copy engine or a fill has written GPU memory by `at`.
     pub(crate) fn leave_copied(&mut self, at: Picos, address: u64, bytes: u64) {
-        if !self.keeps_copies || bytes == 0 {
-            return;
-        }
-        let room: usize = (self.slices.iter())
-            .map(PartitionSlice::capacity_lines)
-            .sum();
-        let end = (address + bytes).div_ceil(SEGMENT_BYTES);
-        let first = (address >> SEGMENT_SHIFT).max(end.saturating_sub(room as u64));
-        for segment in first..end {
-            let place = self.map.place(segment);
-            self.slices[place.partition].place(at, place.line);
+        if self.keeps_copies && bytes > 0 {
+            partition_slice::leave_copied(&mut self.slices, self.map, at, address, bytes);
         }
     }
 
@@ -556,21 +540,6 @@ impl MemoryPath {
         stats.touched_bytes = self.touched.count() * SEGMENT_BYTES;
         stats
     }
-}
-
-/// For how long a store of some sectors takes the way out of its SM, and the port of its partition.
-fn store_busy(machine: &GpuMachine, sectors: u32) -> [Picos; 2] {
-    let interconnect = &machine.interconnect;
-    let cycles =
-        |bytes: u32, rate: u32| machine.l2_clock.cycles(bytes.div_ceil(rate.max(1)).into());
-    let line = cycles(machine.l1.line_bytes, interconnect.bytes_per_cycle);
-    let Some(rate) = interconnect.store_bytes_per_cycle else {
-        return [line; 2];
-    };
-    let bytes = sectors.max(1) << SECTOR_SHIFT;
-    // A port that takes sectors one after the other has no cycles of whole lines.
-    let port = machine.l2_clock.cycles(bytes.into()).0 / u64::from(rate.max(1));
-    [cycles(bytes, interconnect.bytes_per_cycle), Picos(port)]
 }
 
 /// How many reads bring `sectors` of a segment over the link, and how many bytes: a read for those in a row.

@@ -139,8 +139,7 @@ impl Engine {
             return Err(RunError::DoesNotFit(occupancy));
         }
         path.start_kernel();
-        self.by_sectors =
-            [AccessKind::Load, AccessKind::Store].map(|kind| path.looks_at_sectors(kind));
+        self.by_sectors = path.looks_at_sectors();
         self.lay_out(at, &shape, occupancy, instruction_limit);
         if shape.blocks > 0 && self.clusters.groups() == 0 {
             return Err(RunError::DoesNotFit(occupancy));
@@ -402,8 +401,7 @@ impl Engine {
         match self.step.end {
             StepEnd::Memory => {
                 let access = &self.step.access;
-                let is_store = access.kind == AccessKind::Store;
-                let by_sectors = self.by_sectors[usize::from(is_store)];
+                let by_sectors = self.by_sectors[usize::from(access.kind == AccessKind::Store)];
                 state.access.set(access, &self.spec, by_sectors);
                 self.execution.memory_instructions += 1;
                 self.execution.segments += state.access.segments.as_slice().len() as u64;
