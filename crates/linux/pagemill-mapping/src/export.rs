@@ -146,12 +146,7 @@ macro_rules! replace_ring_calls {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
             type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize;
-            static NEXT: $crate::next::Next = $crate::next::Next::new(
-                match ::std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                    Ok(name) => name,
-                    Err(_) => panic!(),
-                },
-            );
+            static NEXT: $crate::next::Next = $crate::next::Next::named(concat!(stringify!($name), "\0"));
             let kind = $crate::rings::RingCall::$kind $(($start, $bytes))?;
             // SAFETY: by the contract of liburing's function, the arguments are its own.
             if let Err(error) = unsafe { $crate::rings::prepare(&$calls, kind, [a, b, c, d, e, f]) } {
@@ -242,12 +237,7 @@ macro_rules! replace_memory_calls {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
             type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize;
-            static NEXT: $crate::next::Next = $crate::next::Next::new(
-                match ::std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                    Ok(name) => name,
-                    Err(_) => panic!(),
-                },
-            );
+            static NEXT: $crate::next::Next = $crate::next::Next::named(concat!(stringify!($name), "\0"));
             let call = $crate::Call::new($number, [a, b, c, d, e, f]);
             // SAFETY: the next function of this name has this contract, too, and the program may call it so.
             unsafe { $crate::references::call_next(&$calls, &call, ::std::mem::transmute::<*mut ::std::ffi::c_void, Function>(NEXT.get())) }

@@ -21,6 +21,17 @@ impl Next {
         }
     }
 
+    /// The same, by a name that ends with a zero byte.
+    ///
+    /// # Panics
+    /// It does not end so, or has one before.
+    pub const fn named(name: &'static str) -> Self {
+        match CStr::from_bytes_with_nul(name.as_bytes()) {
+            Ok(name) => Self::new(name),
+            Err(_) => panic!("a name that ends with its only zero byte"),
+        }
+    }
+
     /// Its address in the next library.
     pub fn get(&self) -> *mut c_void {
         let found = self.found.load(Ordering::Relaxed);

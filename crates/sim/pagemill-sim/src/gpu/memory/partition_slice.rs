@@ -189,7 +189,8 @@ impl PartitionSlice {
             match self.cache.load(start, line) {
                 Lookup::Hit(data_at) => {
                     let data_at = data_at.max(start + self.hit_latency);
-                    return match is_far && self.cache.bring_near(line) {
+                    let has_halves = self.far_latency != Picos::ZERO;
+                    return match is_far && has_halves && self.cache.bring_near(line) {
                         true => data_at + self.far_latency,
                         false => data_at,
                     };
