@@ -114,7 +114,7 @@ fn call_rows(program: &Path) -> Vec<(String, String)> {
 }
 
 /// Makes each call of `memory_calls.c` plainly and by `preloaded`, and compares what they print. The column `library` of `docs/memory-calls.md`
-/// has to say the same; `PAGEMILL_BLESS=1` writes it. `by_nature` has the calls that differ, with the reason, and no others.
+/// has to say the same, whose last row has the calls that differ under none; `PAGEMILL_BLESS=1` writes it. `by_nature` has the calls that differ, with the reason, and no others.
 ///
 /// # Panics
 /// A call differs, or the column does.
@@ -162,12 +162,17 @@ fn check_column(library: &str, column: &[(String, String)]) {
         "{before}| call | {} |\n|---|---|---|---|\n",
         LIBRARIES.join(" | ")
     );
+    let mut same = Vec::new();
     for (name, cell) in column {
         let row = known.iter().find(|row| row[0] == name);
-        let mut row = row.map_or(vec![name.as_str(), "", "", ""], Clone::clone);
+        let mut row = row.map_or(vec![name.as_str(), "same", "same", "same"], Clone::clone);
         row[index] = cell;
-        made += &format!("| {} |\n", row.join(" | "));
+        match row[1..].iter().all(|cell| *cell == "same") {
+            true => same.push(name.as_str()),
+            false => made += &format!("| {} |\n", row.join(" | ")),
+        }
     }
+    made += &format!("| {} | same | same | same |\n", same.join("; "));
     if std::env::var_os("PAGEMILL_BLESS").is_some() {
         std::fs::write(&path, made).expect("the document can be written");
     } else {
