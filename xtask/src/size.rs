@@ -28,7 +28,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-run", 8190),
     ("pagemill-scenario", 8347),
     ("pagemill-sim", 31356),
-    ("pagemill-testkit", 1693),
+    ("pagemill-testkit", 1698),
     ("pagemill-trace", 1265),
     ("pagemill-types", 730),
     ("pagemill-vm", 2416),
