@@ -11,10 +11,13 @@ mod cpu_writer;
 #[allow(unsafe_code, reason = "calls of the CUDA driver")]
 mod cuda;
 mod error;
+mod front;
 mod gpu;
+mod hints;
 pub mod host;
 mod kernel;
 mod lcg;
+pub mod recording;
 mod run;
 mod size;
 #[cfg(test)]
@@ -25,7 +28,9 @@ pub use bench::{
 };
 pub use cuda::{ClearError, CudaGpu, HostWriter, probe};
 pub use error::GpuError;
+pub use front::{Deed, FRONT_FOLDER, Front, FrontReport, HINTS_FILE, Outcome};
 pub use gpu::{Buffer, Gpu, GpuFacts, Launch};
+pub use hints::{HintAction, HintCall, HintedAllocation, Hints};
 pub use kernel::{Kernel, THREADS_PER_BLOCK, for_any_driver};
 pub use lcg::Skip;
 pub use size::{GIB, MIB, show_bytes};
