@@ -18,6 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pagemill-linux", &["pagemill-types"]),
     ("pagemill-policy", &["pagemill-types"]),
     ("pagemill-gpu", &["pagemill-types", "pagemill-policy"]),
+    ("pagemill-gpu-front", &["pagemill-gpu"]),
     ("pagemill-ptx", &["pagemill-types"]),
     (
         "pagemill-sim",
@@ -110,6 +111,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-map",
             "pagemill-ptx",
             "pagemill-policy",
+            "pagemill-gpu",
             "pagemill-linux",
             "pagemill-sim",
             "pagemill-workloads",

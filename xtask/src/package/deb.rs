@@ -13,9 +13,10 @@ use crate::process;
 use crate::workspace;
 
 /// Crates whose libraries the command gives to other programs, or which C programs link.
-const LIBRARIES: [(&str, &str); 7] = [
+const LIBRARIES: [(&str, &str); 8] = [
     ("pagemill-cudart", "libpagemill_cudart.so"),
     ("pagemill-fabric", "libpagemill_fabric.so"),
+    ("pagemill-gpu-front", "libpagemill_gpu_front.so"),
     ("pagemill-pager-cabi", "libpagemill_pager_c.so"),
     ("pagemill-pager-preload", "libpagemill_pager_preload.so"),
     ("pagemill-color-preload", "libpagemill_color_preload.so"),

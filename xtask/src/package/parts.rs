@@ -10,11 +10,12 @@ use super::files::write;
 use crate::process::{self, cargo};
 
 /// The command, the Python package, and the libraries that are not the command's dependencies.
-const RELEASED: [&str; 8] = [
+const RELEASED: [&str; 9] = [
     "pagemill-cli",
     "pagemill-python",
     "pagemill-cudart",
     "pagemill-fabric",
+    "pagemill-gpu-front",
     "pagemill-pager-preload",
     "pagemill-color-preload",
     "pagemill-zero-preload",

@@ -17,11 +17,12 @@ use anyhow::{Context, Result, bail};
 use crate::workspace;
 
 /// Crates whose contract includes unsafe code; every other crate forbids it at its root.
-const MAY_BE_UNSAFE: [&str; 13] = [
+const MAY_BE_UNSAFE: [&str; 14] = [
     "pagemill-color-preload",
     "pagemill-cudart",
     "pagemill-fabric",
     "pagemill-gpu",
+    "pagemill-gpu-front",
     "pagemill-linux",
     "pagemill-mapping",
     "pagemill-pager-cabi",
