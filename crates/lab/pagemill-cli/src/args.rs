@@ -27,7 +27,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Simulate", &["run", "list", "report"]),
     (
         "Run your programs",
-        &["cuda", "mpi", "pager", "zero", "color", "mrc"],
+        &["cuda", "gpu", "mpi", "pager", "zero", "color", "mrc"],
     ),
     ("Decide", &["advise", "rank", "fit"]),
     ("Help", &["doctor", "help"]),
@@ -84,6 +84,8 @@ pub enum Command {
     Doctor(crate::doctor::DoctorArguments),
     /// Run an unmodified CUDA program on a simulated GPU
     Cuda(crate::cuda::CudaArguments),
+    /// Run a CUDA program on a real GPU with memory hints, unmodified
+    Gpu(crate::gpu::GpuArguments),
     /// Run an MPI program over the simulated network interface
     Mpi(crate::mpi::MpiArguments),
     /// Compute the miss curve of a trace or a program

@@ -81,6 +81,13 @@ pub struct CudaArguments {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
+    /// Also write what moved before each launch to this file, for `pagemill gpu run --hints FILE -- PROGRAM`
+    ///
+    /// In modes where the GPU moves parts of pages by itself (whole-page, single-range, multi-range), exactly these parts are copied
+    /// before the launch on a real GPU.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["functional", "check", "detail"])]
+    pub hints: Option<PathBuf>,
+
     /// The program and its arguments, after `--`
     #[arg(required = true, last = true, value_name = "PROGRAM")]
     pub command: Vec<String>,
@@ -100,6 +107,7 @@ pub fn cuda(arguments: &CudaArguments) -> Result<(), Failure> {
             None => Stdout::Program,
         },
         out: arguments.out.as_deref(),
+        hints: arguments.hints.as_deref(),
     };
     interrupt::programs_first();
     // Programs of a sweep share standard output, and often files: one after the other.

@@ -60,6 +60,7 @@ fn execute(command: Command) -> ExitCode {
         Command::Zero(arguments) => zero::zero(&arguments),
         Command::Color(arguments) => color::color(&arguments),
         Command::Cuda(arguments) => cuda::cuda(&arguments),
+        Command::Gpu(arguments) => gpu::gpu(&arguments),
         Command::Pager(arguments) => match pager::pager(&arguments) {
             Ok(code) => return code,
             Err(failure) => Err(failure),

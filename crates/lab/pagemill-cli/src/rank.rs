@@ -60,6 +60,7 @@ pub fn rank(arguments: &RankArguments) -> Result<(), Failure> {
     let options = RunOptions {
         events_max: 0,
         stdout: Stdout::Results,
+        notes_allocations: false,
         stop: None,
         threads: arguments.cores.threads(scenario.points.len()),
         progress: Some(progress.of_points()),

@@ -11,6 +11,8 @@ mod files;
 mod findings;
 #[cfg(not(target_family = "wasm"))]
 pub mod fit;
+#[cfg(not(target_family = "wasm"))]
+pub mod hints;
 mod implied;
 mod kind;
 pub mod mrc;
@@ -61,6 +63,9 @@ pub struct Outcome {
     pub page_map: Vec<u8>,
     /// What the program printed.
     pub output: String,
+    /// The managed allocations of each process of the user's program, if they were asked for.
+    #[cfg(not(target_family = "wasm"))]
+    pub made: Vec<Vec<hints::Made>>,
 }
 
 impl Outcome {
@@ -73,6 +78,8 @@ impl Outcome {
             events: None,
             page_map: Vec::new(),
             output: String::new(),
+            #[cfg(not(target_family = "wasm"))]
+            made: Vec::new(),
         }
     }
 
@@ -99,6 +106,8 @@ pub struct RunOptions {
     pub events_max: usize,
     /// Who has standard output, where a point is a program of the user.
     pub stdout: Stdout,
+    /// Whether it is noted where a user's program allocates managed memory.
+    pub notes_allocations: bool,
     /// Ends the run when it is set: kinds `gpu`, `residency` and `coloring` soon, points of other kinds when they have ended.
     pub stop: Option<Arc<AtomicBool>>,
     /// Threads that one point may use where kernels run without time; 0 is one. Results are the same for any number.

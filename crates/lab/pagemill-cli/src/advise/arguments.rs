@@ -31,6 +31,13 @@ pub enum Question {
     Zero(ZeroArguments),
 }
 
+/// Where changes are carried out.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// This machine's GPU.
+    Gpu,
+}
+
 /// The program is run unchanged, then with one change at a time, at most --runs times; its output has to stay the same. The answer is a
 /// table of allocations with what moves for each, and one of the calls to add, with the line and the time before and after. Lines need
 /// debug information (`nvcc -g`).
@@ -67,6 +74,18 @@ pub struct ProgramArguments {
     /// Run the program once more with the advised calls; standard output is then the program's, and the tables go to standard error
     #[arg(long)]
     pub apply: bool,
+
+    /// Also write the advised calls to this file, for `pagemill gpu run --hints FILE -- PROGRAM`
+    #[arg(long, value_name = "FILE")]
+    pub hints: Option<PathBuf>,
+
+    /// Also carry every change out on this machine's GPU and time it there; --hints then gets what is fastest on it
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub on: Option<On>,
+
+    /// Times that each change is run on the GPU; their median counts
+    #[arg(long, value_name = "N", default_value = "3", requires = "on")]
+    pub gpu_runs: NonZeroU32,
 
     /// Also run it on these machines, unchanged and with the calls: names, or `all` (those with a driver)
     #[arg(long, value_name = "NAME,..", value_delimiter = ',')]

@@ -4,6 +4,7 @@ mod arguments;
 mod machines;
 mod memory;
 mod model;
+mod on_gpu;
 mod pattern;
 mod program;
 mod question;

@@ -1,6 +1,7 @@
 //! Which calls make a CUDA program faster.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -9,17 +10,18 @@ use pagemill_report::table::{TableStyle, render};
 use pagemill_report::{OutputDir, ResultSet};
 use pagemill_run::Stdout;
 use pagemill_run::advisor::{
-    ALLOCATION_ROW, Answer, CHANGE_ROW, Progress, Question, apply, calls_to_add, result_set,
-    table_of,
+    ALLOCATION_ROW, Answer, CHANGE_ROW, Configuration, Progress, Question, apply, calls_to_add,
+    result_set, table_of,
 };
 use pagemill_scenario::CudaPoint;
 
-use super::arguments::ProgramArguments;
+use super::arguments::{On, ProgramArguments};
 use super::machines::{self, MACHINE_ROW};
+use super::on_gpu::{self, Measured};
 use super::question::{failure, point, scenario};
 use crate::failure::Failure;
 use crate::output::RunFormat;
-use crate::output::{hand_over, note, print_results, print_text};
+use crate::output::{hand_over, note, print_results, print_text, write_file};
 use crate::run::interrupt;
 
 /// Characters in a line of a table, where it does not go to a narrower terminal.
@@ -65,7 +67,17 @@ pub fn advise(arguments: &ProgramArguments) -> Result<(), Failure> {
     if !arguments.machines.is_empty() || !arguments.factors.is_empty() {
         machines::add(arguments, &arguments.machine, &answer, &mut set)?;
     }
+    let measured = match arguments.on {
+        Some(On::Gpu) => Some(on_gpu::measure(arguments, spec, &answer)?),
+        None => None,
+    };
+    if let Some(measured) = &measured {
+        measured.add_to(&mut set);
+    }
     hand_over(arguments.out.as_deref(), &set, || print(arguments, &set))?;
+    if let Some(path) = &arguments.hints {
+        write_hints(path, spec, &answer, measured)?;
+    }
     let applied = match arguments.apply {
         true => Some(run_with_advice(arguments, spec, &answer)?),
         false => None,
@@ -74,6 +86,39 @@ pub fn advise(arguments: &ProgramArguments) -> Result<(), Failure> {
         None | Some(0) => Ok(()),
         Some(code) => Err(Failure::Program(code)),
     }
+}
+
+/// Writes the calls of the fastest program: on the GPU if it was asked, else in the simulation.
+fn write_hints(
+    path: &Path,
+    spec: &CudaPoint,
+    answer: &Answer,
+    measured: Option<Measured>,
+) -> Result<(), Failure> {
+    let hints = match measured {
+        Some(measured) => measured.best,
+        None if answer.best == Configuration::default() => None,
+        None => {
+            let hints = pagemill_run::hints::of_configuration(spec, answer, &answer.best);
+            Some(hints.map_err(Failure::Usage)?)
+        }
+    };
+    let Some(hints) = hints else {
+        return Err(Failure::Run(format!(
+            "nothing that was tried makes the program faster, so {} was not written",
+            path.display()
+        )));
+    };
+    let text = hints.text().map_err(Failure::Run)?;
+    write_file(path, |out| out.write_all(text.as_bytes()))?;
+    note(&format!(
+        "pagemill: {} has {} calls; carry them out by pagemill gpu run --hints {} -- {}",
+        path.display(),
+        hints.calls.len(),
+        path.display(),
+        spec.command.join(" ")
+    ));
+    Ok(())
 }
 
 fn warn_of_unheeded(spec: &CudaPoint, answer: &Answer) {
@@ -125,6 +170,7 @@ fn print(arguments: &ProgramArguments, set: &ResultSet) -> Result<(), Failure> {
         };
         (!table.rows.is_empty()).then(|| render(&table, &style))
     });
+    let tables = tables.chain(on_gpu::table(set));
     let tables = tables.collect::<Vec<String>>().join("\n");
     let text = format!("{tables}{}{}\n", calls_to_add(set), set.about);
     if arguments.apply {

@@ -1,13 +1,78 @@
-//! The arguments of `pagemill doctor gpu`.
+//! The arguments of `pagemill gpu` and `pagemill doctor gpu`.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use pagemill_policy::residency::{AccessPattern, StrategyEntry, Variant};
 
 use crate::output::RunFormat;
 use crate::values;
+
+#[derive(Args, Debug)]
+#[command(arg_required_else_help = true)]
+pub struct GpuArguments {
+    #[command(subcommand)]
+    pub command: GpuCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum GpuCommand {
+    /// Run a program with memory hints that it does not give itself
+    Run(GpuRunArguments),
+    /// Run a program and record what moved, by CUPTI: rows and a page map to set beside a simulation
+    Record(GpuRecordArguments),
+}
+
+/// The program is started with a library in front of NVIDIA's driver, which sees its managed allocations and launches, and makes the
+/// calls of the hints for them: cudaMemAdvise after an allocation, cudaMemPrefetchAsync before a launch and in its stream. The exit code
+/// is the program's.
+///
+/// Hints are found by `pagemill advise program --hints FILE` or `pagemill cuda --hints FILE`. Allocations and launches are counted in the
+/// order of the program; one whose size is not that of the file is left alone, and standard error says so.
+#[derive(Args, Debug)]
+pub struct GpuRunArguments {
+    /// The hints [default: none; times are measured all the same]
+    #[arg(long, value_name = "FILE")]
+    pub hints: Option<PathBuf>,
+
+    /// Write results to standard output in this form, and the program's output to standard error
+    ///
+    /// Without it, standard output is the program's, and a table goes to standard error.
+    #[arg(long, value_enum)]
+    pub format: Option<RunFormat>,
+
+    /// Also write results.json, results.csv, results.parquet and report.html to this directory
+    ///
+    /// Replaced as a whole at the end; refused if it holds anything but earlier results.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// The program and its arguments, after `--`
+    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    pub command: Vec<String>,
+}
+
+/// Kernels, transfers of unified memory with their causes, and faults, in the columns of `pagemill report nsight`: compare with
+/// `pagemill report compare simulated/results.json recorded/results.json`. CUPTI is loaded if it is there: install NVIDIA's Python package
+/// nvidia-cuda-cupti or CUDA's toolkit, or name the library in PAGEMILL_CUPTI. The exit code is the program's; 3 if there is no GPU or no
+/// CUPTI.
+#[derive(Args, Debug)]
+pub struct GpuRecordArguments {
+    /// Write results to standard output in this form, and the program's output to standard error
+    #[arg(long, value_enum)]
+    pub format: Option<RunFormat>,
+
+    /// Also write results.json, results.csv, results.parquet, report.html and pages.json to this directory
+    ///
+    /// Replaced as a whole at the end; refused if it holds anything but earlier results.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// The program and its arguments, after `--`
+    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    pub command: Vec<String>,
+}
 
 /// The patterns and strategies are those of the simulator, and so are the columns of the results.
 ///

@@ -1,14 +1,11 @@
 //! `pagemill doctor gpu`: the oversubscription benchmark on a real GPU.
 
-mod arguments;
-mod results;
-
-pub use arguments::GpuBenchArguments;
-
 use pagemill_gpu::{Bench, CudaGpu, Gpu, GpuError, MIB, Point, Settings, host, show_bytes};
 use pagemill_policy::residency::AccessPattern;
 use pagemill_report::{OutputDir, Row};
 
+use super::arguments::GpuBenchArguments;
+use super::results;
 use crate::failure::Failure;
 use crate::output::{hand_over, print_results};
 
@@ -150,7 +147,8 @@ fn machine(arguments: &GpuBenchArguments, gpu: &impl Gpu) -> String {
     arguments.machine.clone().unwrap_or_else(slug)
 }
 
-fn failure(error: GpuError) -> Failure {
+/// What a driver's or a GPU's answer is for the user.
+pub fn failure(error: GpuError) -> Failure {
     let message = error.to_string();
     match error {
         error if error.is_missing_gpu() => Failure::NoDevice(message),

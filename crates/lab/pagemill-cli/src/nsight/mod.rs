@@ -16,10 +16,14 @@ use pagemill_report::{
 
 use crate::failure::Failure;
 use crate::output::{RunFormat, hand_over, print_results};
-use areas::{Account, Area, Areas};
+use areas::{Account, Area};
 use export::{Choice, Export};
-use replay::{Replay, Replayed};
-use tables::Recorded;
+use replay::Replayed;
+
+pub use areas::Areas;
+pub use export::{Event, What, Why};
+pub use replay::Replay;
+pub use tables::Recorded;
 
 /// The most rows of allocations, as of a simulated program.
 const AREAS_MAX: usize = 50;
@@ -71,8 +75,8 @@ pub fn nsight(arguments: &NsightArguments) -> Result<(), Failure> {
     found.map_err(failed)?;
     let mut replay = Replay::new(&areas);
     export.for_each(|event| replay.add(event)).map_err(failed)?;
-    let set = set(
-        &path.to_string(),
+    let set = result_set(
+        (&path.to_string(), "Nsight Systems"),
         export.gpu,
         export.recorded,
         &replay.finish(),
@@ -153,7 +157,13 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-fn set(path: &str, gpu: Option<String>, recorded: Recorded, run: &Replayed) -> ResultSet {
+/// Rows and page map of a run, which is of `what`, by the tool that recorded it.
+pub fn result_set(
+    (what, by): (&str, &str),
+    gpu: Option<String>,
+    recorded: Recorded,
+    run: &Replayed,
+) -> ResultSet {
     let missing = recorded.missing();
     let warnings = match missing.is_empty() {
         true => Vec::new(),
@@ -165,9 +175,10 @@ fn set(path: &str, gpu: Option<String>, recorded: Recorded, run: &Replayed) -> R
     ResultSet {
         scenario: "nsight".to_owned(),
         title: format!("Profile of {}", gpu.as_deref().unwrap_or("a GPU")),
-        about: "Measured by Nsight Systems, not simulated. Compare with a simulation of the same program: pagemill report compare \
-                simulated/results.json profiled/results.json"
-            .to_owned(),
+        about: format!(
+            "Measured by {by}, not simulated. Compare with a simulation of the same program: pagemill report compare \
+             simulated/results.json profiled/results.json"
+        ),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
         measured: true,
         columns: columns(),
@@ -181,11 +192,11 @@ fn set(path: &str, gpu: Option<String>, recorded: Recorded, run: &Replayed) -> R
             data: run.map.clone(),
         }],
         description: vec![DescriptionSection {
-            title: "Export".to_owned(),
+            title: "Recording".to_owned(),
             entries: vec![DescriptionEntry {
-                name: "file".to_owned(),
-                value: path.to_owned(),
-                source: "Nsight Systems".to_owned(),
+                name: "of".to_owned(),
+                value: what.to_owned(),
+                source: by.to_owned(),
             }],
         }],
         ..ResultSet::default()

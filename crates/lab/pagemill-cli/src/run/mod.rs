@@ -16,10 +16,10 @@ use pagemill_run::{
     Outcome, PointError, RECORDED_EVENTS_MAX, RunOptions, result_set, run_points, stage_results,
     terminal_view,
 };
-use pagemill_scenario::{Point, Scenario, load};
+use pagemill_scenario::{Point, PointSpec, Scenario, load};
 
 use crate::failure::Failure;
-use crate::output::{RunFormat, print_results};
+use crate::output::{RunFormat, print_results, write_file};
 use crate::values::Cores;
 
 /// Every point of the sweep runs on its own; results are the same for any number of jobs and threads.
@@ -63,6 +63,8 @@ pub struct Results<'a> {
     pub stdout: Stdout,
     /// The directory for files.
     pub out: Option<&'a Path>,
+    /// The file for what moved before each launch of a user's program.
+    pub hints: Option<&'a Path>,
 }
 
 /// Runs a scenario: all points, or an error and no results beside the points that are kept.
@@ -72,6 +74,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         format: arguments.format,
         stdout: Stdout::Results,
         out: arguments.out.as_deref(),
+        hints: None,
     };
     let (jobs, threads) = (
         arguments.cores.jobs(),
@@ -90,14 +93,15 @@ pub fn run_scenario(
     if let Some(out) = to.out {
         OutputDir::check(out).map_err(Failure::BadOutput)?;
     }
-    let events_max = match to.out {
-        Some(_) => RECORDED_EVENTS_MAX / scenario.points.len(),
-        None => 0,
+    let events_max = match (to.out, to.hints) {
+        (None, None) => 0,
+        _ => RECORDED_EVENTS_MAX / scenario.points.len(),
     };
     let progress = Progress::new(scenario.points.len());
     let options = RunOptions {
         events_max,
         stdout: to.stdout,
+        notes_allocations: to.hints.is_some(),
         stop: None,
         threads,
         progress: Some(progress.of_points()),
@@ -127,10 +131,29 @@ pub fn run_scenario(
             .map_err(|error| Failure::Run(error.to_string()))?;
     }
     shown?;
+    if let Some(path) = to.hints {
+        write_hints(path, &scenario.points, &outcomes)?;
+    }
     match outcomes.iter().map(|outcome| outcome.exit_code).max() {
         None | Some(0) => no_defects(outcomes.iter().flat_map(Outcome::rows)),
         Some(code) => Err(Failure::Program(code)),
     }
+}
+
+/// Writes what moved before each launch.
+fn write_hints(path: &Path, points: &[Point], outcomes: &[Outcome]) -> Result<(), Failure> {
+    let ([point], [outcome]) = (points, outcomes) else {
+        return Err(Failure::Usage(
+            "a list of values is more than one program, and a file of hints is for one: give --set one value for each key"
+                .to_owned(),
+        ));
+    };
+    let PointSpec::Cuda(spec) = &point.spec else {
+        return Err(Failure::Usage("the scenario is of another kind".to_owned()));
+    };
+    let hints = pagemill_run::hints::of_moves(spec, outcome).map_err(Failure::Run)?;
+    let text = hints.text().map_err(Failure::Run)?;
+    write_file(path, |out| out.write_all(text.as_bytes()))
 }
 
 /// Mistakes of kernels that were looked for and found are a failure, even if the program is content.

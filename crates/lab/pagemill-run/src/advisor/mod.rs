@@ -12,6 +12,7 @@ mod trial;
 
 pub use allocations::Allocation;
 pub use hints::{Change, Configuration};
+pub use judge::Judge;
 pub use rows::{ALLOCATION_ROW, CHANGE_ROW, calls_to_add, result_set, table_of};
 pub use search::{Answer, Progress, Tried, Verdict};
 

@@ -7,6 +7,7 @@ use super::allocations::{self, Allocation, Launched, weight};
 use super::hints::{Change, Configuration, for_program, for_site};
 use super::judge::Judge;
 use super::trial::Trial;
+use crate::hints::{Made, made};
 use crate::pool::PointError;
 
 /// Runs of the unchanged program that show what its output changes by itself.
@@ -34,6 +35,8 @@ pub enum Verdict {
 pub struct Tried {
     /// What was changed.
     pub change: Change,
+    /// The program with it, other changes that were kept before included.
+    pub configuration: Configuration,
     /// The program's time without it, other changes that were kept before included.
     pub before_ns: u64,
     /// And with it.
@@ -45,7 +48,8 @@ pub struct Tried {
 }
 
 impl Tried {
-    fn is_sound(&self) -> bool {
+    /// Whether the program's results stay the same with it.
+    pub fn is_sound(&self) -> bool {
         !matches!(
             self.verdict,
             Verdict::OutputDiffers(_) | Verdict::ExitCode(_)
@@ -62,6 +66,8 @@ impl Tried {
 pub struct Answer {
     /// The allocations, those with the most traffic first.
     pub allocations: Vec<Allocation>,
+    /// The same one by one, in the order of each process.
+    pub made: Vec<Vec<Made>>,
     /// The first launch of the program, before which all memory is placed.
     pub first_launch: Option<Launched>,
     /// Every change that was tried, in order.
@@ -160,6 +166,7 @@ fn first_answer(question: &Question<'_>, first: &Trial) -> Result<Answer, PointE
     let time = first.time_ns();
     Ok(Answer {
         allocations,
+        made: made(&first.results),
         first_launch: allocations::first_launch(&first.results),
         before_ns: time,
         best_ns: time,
@@ -230,7 +237,8 @@ impl Search<'_, '_> {
             most: self.question.runs,
             trying,
         });
-        let trial = (self.run)(&before.configuration.with(change));
+        let configuration = before.configuration.with(change);
+        let trial = (self.run)(&configuration);
         if self.is_stopped() {
             // That run was ended as well.
             return Ok(None);
@@ -239,6 +247,7 @@ impl Search<'_, '_> {
         self.answer.runs += 1;
         let mut new = Tried {
             change: change.clone(),
+            configuration,
             before_ns: before.time_ns,
             after_ns: trial.time_ns(),
             verdict: Verdict::NoGain,

@@ -15,7 +15,7 @@ pub(crate) use child::{Finished, run as run_child};
 pub(crate) use oversubscribe::{divide, memory as memory_of};
 pub(crate) use streams::Streams;
 
-use pagemill_cudart::{FailedLaunches, Results};
+use pagemill_cudart::{FailedLaunches, Plan, Results};
 use pagemill_ptx::readable_name;
 use pagemill_report::{Column, ColumnKind, Plot, Row, Summary};
 use pagemill_scenario::{CudaPoint, CudaRun, Point, PointSpec};
@@ -149,7 +149,9 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
         ..CudaRun::default()
     };
     let streams = Streams::shown(options.stdout);
-    let finished = child::run(spec, &how, None, streams)?;
+    // A plan without hints.
+    let plan = options.notes_allocations.then(Plan::default);
+    let finished = child::run(spec, &how, plan.as_ref(), streams)?;
     let program = spec.command[0].clone();
     let mut whole = row(point, spec, &program, About::Program);
     if finished.results.is_empty() {
@@ -157,6 +159,7 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
     }
     let mut outcome = Outcome {
         exit_code: finished.exit_code,
+        made: crate::hints::made(&finished.results),
         ..Outcome::of(whole)
     };
     let several = finished.results.len() > 1;

@@ -1,0 +1,204 @@
+//! `pagemill gpu record`: what a program did on the real GPU, in the rows and the page map of a profile.
+
+use pagemill_gpu::FrontReport;
+use pagemill_gpu::recording::{Cause, Direction, Recording};
+use pagemill_report::ResultSet;
+
+use super::arguments::GpuRecordArguments;
+use super::front::{Ran, Watched, recorded_in_front};
+use crate::failure::Failure;
+use crate::nsight::{Areas, Event, Recorded, Replay, What, Why, result_set};
+use crate::output::{check_out, hand_over, note, print_results};
+
+/// What cannot be read in a recording's place.
+const MISSING: &str = "nothing was recorded: install CUPTI (the Python package nvidia-cuda-cupti, or CUDA's toolkit), or name its library in \
+                       PAGEMILL_CUPTI";
+
+/// Runs the program, and shows what it did.
+pub fn record(arguments: &GpuRecordArguments) -> Result<(), Failure> {
+    check_out(arguments.out.as_deref())?;
+    let watched = match arguments.format {
+        Some(_) => Watched::OnStandardError,
+        None => Watched::Shown,
+    };
+    let (ran, recordings) = recorded_in_front(&arguments.command, watched)?;
+    let program = &arguments.command[0];
+    let (report, recording) = only(program, &ran, recordings)?;
+    warn(&recording);
+    if recording.cupti_version.is_none() {
+        return Err(Failure::NoDevice(MISSING.to_owned()));
+    }
+    let set = replayed(&arguments.command, &report, &recording)?;
+    hand_over(arguments.out.as_deref(), &set, || match arguments.format {
+        Some(format) => print_results(&set, format),
+        None => {
+            note(
+                pagemill_report::table::render(
+                    &set,
+                    &pagemill_report::table::TableStyle::for_stderr(),
+                )
+                .trim_end(),
+            );
+            Ok(())
+        }
+    })?;
+    match ran.exit_code {
+        0 => Ok(()),
+        code => Err(Failure::Program(code)),
+    }
+}
+
+/// The process that used the GPU.
+fn only(
+    program: &str,
+    ran: &Ran,
+    mut recordings: Vec<(u32, Recording)>,
+) -> Result<(FrontReport, Recording), Failure> {
+    // A script starts programs that do not touch a GPU.
+    let is_used = |recording: &Recording| {
+        !recording.kernels.is_empty()
+            || !recording.transfers.is_empty()
+            || !recording.copies.is_empty()
+    };
+    if recordings.len() > 1 {
+        recordings.retain(|(_, recording)| is_used(recording));
+    }
+    let several = recordings.len();
+    let Some((process, recording)) = recordings.pop().filter(|_| several == 1) else {
+        let found = match several {
+            0 => "no process of it used the CUDA driver and came to its end".to_owned(),
+            several => format!(
+                "{several} processes of it used the GPU, and a recording is of one: record the one that matters"
+            ),
+        };
+        return Err(Failure::Run(format!(
+            "{program} was not recorded: {found} (exit code {})",
+            ran.exit_code
+        )));
+    };
+    let report = ran.reports.iter().find(|report| report.process == process);
+    let report = report
+        .cloned()
+        .ok_or_else(|| Failure::Run(format!("{program} left a recording without a report")))?;
+    Ok((report, recording))
+}
+
+/// Says what is missing.
+fn warn(recording: &Recording) {
+    for text in &recording.failed {
+        note(&format!("pagemill: {text}"));
+    }
+    let lost = recording.dropped + recording.left_out;
+    if lost > 0 {
+        note(&format!(
+            "pagemill: {lost} records of CUPTI were lost, so that all sums are too low: record a shorter run"
+        ));
+    }
+}
+
+/// The results of a recording, by the mechanism that reads profiles.
+fn replayed(
+    command: &[String],
+    report: &FrontReport,
+    recording: &Recording,
+) -> Result<ResultSet, Failure> {
+    let events = events(report, recording);
+    let mut areas = Areas::default();
+    events.iter().for_each(|event| areas.add(event));
+    let mut replay = Replay::new(&areas);
+    for event in events {
+        replay.add(event).map_err(Failure::Run)?;
+    }
+    let recorded = Recorded {
+        kernels: true,
+        copies: true,
+        gpu_faults: true,
+        cpu_faults: true,
+        allocations: true,
+    };
+    let mut set = result_set(
+        (&command.join(" "), "CUPTI"),
+        None,
+        recorded,
+        &replay.finish(),
+    );
+    set.scenario = "gpu".to_owned();
+    set.title = format!("{} on this machine's GPU", command.join(" "));
+    Ok(set)
+}
+
+/// Everything in the order of time. Allocations have no time of CUPTI's, and are before all.
+fn events(report: &FrontReport, recording: &Recording) -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut add = |start_ns: u64, end_ns: u64, what| {
+        events.push(Event {
+            start_ns,
+            end_ns,
+            what,
+        })
+    };
+    for kernel in &recording.kernels {
+        let name = kernel.name.to_string();
+        add(kernel.start_ns, kernel.end_ns, What::Kernel { name });
+    }
+    for transfer in &recording.transfers {
+        let why = match transfer.cause {
+            Cause::Unknown => Why::Unknown,
+            Cause::User => Why::Call,
+            Cause::Coherence => Why::Touch,
+            Cause::Prefetch => Why::Ahead,
+            Cause::Eviction => Why::Eviction,
+            Cause::AccessCounters => Why::Counter,
+        };
+        let what = What::Moved {
+            address: transfer.address,
+            bytes: transfer.bytes,
+            to_gpu: transfer.kind == Direction::ToGpu,
+            why,
+        };
+        add(transfer.start_ns, transfer.end_ns, what);
+    }
+    for group in &recording.fault_groups {
+        let (address, faults) = (group.address, group.faults);
+        add(
+            group.start_ns,
+            group.end_ns,
+            What::GpuFault { address, faults },
+        );
+    }
+    for fault in &recording.cpu_faults {
+        let address = fault.address;
+        add(fault.at_ns, fault.at_ns, What::CpuFault { address });
+    }
+    for copy in &recording.copies {
+        add(copy.start_ns, copy.end_ns, What::Copied);
+    }
+    // Without a time, an event is not placed; its kernel ran all the same.
+    let first_ns = events
+        .iter()
+        .map(|event| event.start_ns)
+        .filter(|&ns| ns > 0)
+        .min()
+        .unwrap_or(0);
+    for event in &mut events {
+        event.start_ns = event.start_ns.max(first_ns);
+        event.end_ns = event.end_ns.max(event.start_ns);
+    }
+    events.extend(report.allocations.iter().map(|&[address, bytes]| Event {
+        start_ns: first_ns,
+        end_ns: first_ns,
+        what: What::Allocated {
+            address,
+            bytes,
+            name: None,
+        },
+    }));
+    // Allocations first among those of one time.
+    events.sort_by_key(|event| {
+        (
+            event.start_ns,
+            !matches!(event.what, What::Allocated { .. }),
+        )
+    });
+    events
+}
