@@ -10,7 +10,7 @@ use pagemill_scenario::load;
 use crate::failure::Failure;
 use crate::output::{RunFormat, check_out, hand_over, print_results};
 use crate::run::{Progress, Stdout, interrupt};
-use crate::values::Cores;
+use crate::values::{Cores, Laid};
 
 /// Every combination of policy and program runs once; each combination of the other swept keys is a program. The table has the geometric
 /// mean of each policy's time over that of the best one, with a 95 % interval from resampled programs.
@@ -28,9 +28,8 @@ pub struct RankArguments {
     #[arg(long, value_name = "NAME", default_value = "time_ns")]
     pub metric: String,
 
-    /// Replace a value or a sweep of the scenario or its machine; a list sweeps
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
+    #[command(flatten)]
+    pub laid: Laid,
 
     #[command(flatten)]
     pub cores: Cores,
@@ -47,7 +46,7 @@ pub struct RankArguments {
 /// Runs everything and prints the table.
 pub fn rank(arguments: &RankArguments) -> Result<(), Failure> {
     check_out(arguments.out.as_deref())?;
-    let scenario = load(&arguments.scenario, &arguments.sets)?;
+    let scenario = load(&arguments.scenario, &arguments.laid.sets()?)?;
     let terms = Terms {
         by: arguments.by.clone(),
         metric: arguments.metric.clone(),

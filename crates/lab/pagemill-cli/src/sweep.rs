@@ -13,7 +13,7 @@ use crate::values::Cores;
 
 /// Runs the points that the folder does not hold, then writes the results of all.
 pub fn sweep(arguments: &RunArguments, folder: &Path) -> Result<(), Failure> {
-    let scenario = &load(&arguments.scenario, &arguments.sets)?;
+    let scenario = &load(&arguments.scenario, &arguments.laid.sets()?)?;
     if scenario.points[0].spec.kind() == "cuda" {
         return Err(Failure::Usage(format!(
             "{} runs a program of this machine, whose results are not known by the scenario alone: leave out --keep",

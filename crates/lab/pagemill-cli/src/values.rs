@@ -6,6 +6,8 @@ use clap::Args;
 use pagemill_policy::residency::{AccessPattern, STRATEGIES, StrategyEntry, Variant};
 use pagemill_scenario::quantity::Dimension;
 
+use crate::failure::Failure;
+
 /// A pattern by name.
 pub fn pattern(text: &str) -> Result<AccessPattern, String> {
     let names = AccessPattern::ALL.map(AccessPattern::name);
@@ -43,6 +45,50 @@ pub fn size(text: &str) -> Result<u64, String> {
     match bytes {
         0 => Err("use a size above 0, such as 16GiB".to_owned()),
         bytes => Ok(bytes),
+    }
+}
+
+// No doc comment: it would become that of the command.
+#[derive(Args, Clone, Debug)]
+pub struct Laid {
+    /// The machine instead of the scenario's, by name or by file; several are swept
+    #[arg(long = "machine", value_name = "NAME,..", value_delimiter = ',')]
+    machines: Vec<String>,
+
+    /// Replace a value or a sweep of the scenario or its machine; a list sweeps
+    ///
+    /// Examples: --set transfer.mode=whole-page, --set 'transfer.unit=["1 KiB", "4 KiB"]'
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+}
+
+impl Laid {
+    /// All that is laid over the scenario, as values of `--set`.
+    pub fn sets(&self) -> Result<Vec<String>, Failure> {
+        let mut sets = self.sets.clone();
+        if self.machines.is_empty() {
+            return Ok(sets);
+        }
+        let names_it = |set: &&String| {
+            set.split_once('=')
+                .is_some_and(|(key, _)| key.trim() == "machine")
+        };
+        if let Some(set) = sets.iter().find(names_it) {
+            return Err(Failure::Usage(format!(
+                "--machine and --set {set} both name the machine: keep one of them"
+            )));
+        }
+        // A JSON string is a TOML string.
+        let quoted: Vec<String> = self
+            .machines
+            .iter()
+            .map(|name| serde_json::Value::from(name.as_str()).to_string())
+            .collect();
+        sets.push(match quoted.as_slice() {
+            [one] => format!("machine={one}"),
+            several => format!("machine=[{}]", several.join(", ")),
+        });
+        Ok(sets)
     }
 }
 

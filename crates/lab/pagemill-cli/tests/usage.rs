@@ -28,6 +28,7 @@ Simulate:
 
 Run your programs:
   cuda     Run an unmodified CUDA program on a simulated GPU
+  gpu      Run a CUDA program on a real GPU with memory hints, unmodified
   mpi      Run an MPI program over the simulated network interface
   pager    Run programs with less memory than they use
   zero     Use or serve huge pages that are cleared in advance
@@ -326,4 +327,51 @@ fn a_reader_that_goes_away_is_no_failure() {
             "{arguments:?}: {status}: {errors}"
         );
     }
+}
+
+#[test]
+fn a_machine_is_chosen_by_one_option() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = [
+        "run",
+        "quickstart",
+        "--format",
+        "json",
+        "--set",
+        "machine=v100-pcie",
+    ];
+    let named = [
+        "run",
+        "quickstart",
+        "--format",
+        "json",
+        "--machine",
+        "v100-pcie",
+    ];
+    let (set, named) = (run_in(folder.path(), &set), run_in(folder.path(), &named));
+    assert_eq!(
+        (named.code, &named.stdout),
+        (Some(0), &set.stdout),
+        "{}",
+        named.stderr
+    );
+    let two = [
+        "run",
+        "quickstart",
+        "--machine",
+        "v100-pcie,h100",
+        "--format",
+        "csv",
+    ];
+    assert_eq!(run_in(folder.path(), &two).code, Some(0));
+    let both = [
+        "run",
+        "quickstart",
+        "--machine",
+        "h100",
+        "--set",
+        "machine=v100-pcie",
+    ];
+    let error = run_in(folder.path(), &both).error(2);
+    assert!(error.contains("both name the machine"), "{error}");
 }

@@ -193,4 +193,10 @@ pub struct ProbeArguments {
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = TextFormat::Table)]
     pub format: TextFormat,
+
+    /// Also write results.json, results.csv, results.parquet and report.html to this directory
+    ///
+    /// Replaced as a whole at the end; refused if it holds anything but earlier results.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }

@@ -5,6 +5,7 @@ use pagemill_color::probe::{
     probed_cache,
 };
 use pagemill_policy::coloring::{CacheGeometry, Palette};
+use pagemill_report::{Column, ColumnKind, ResultSet, Row};
 use pagemill_types::PageSize;
 use serde_json::{Value, json};
 
@@ -17,6 +18,7 @@ use crate::output::TextFormat;
 const RUNS_MAX: usize = 12;
 
 pub fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
+    output::check_out(arguments.out.as_deref())?;
     let failed = |error: pagemill_color::probe::MeasureError| Failure::Run(error.to_string());
     let level = arguments.level.get();
     let cache = probed_cache(level).map_err(failed)?;
@@ -45,11 +47,77 @@ pub fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
         verdict,
         has_hypervisor,
     };
-    match arguments.format {
-        TextFormat::Table => output::print_text(&found.text()),
-        TextFormat::Json => output::print_json(&found.json()),
-    }
+    output::hand_over(
+        arguments.out.as_deref(),
+        &found.result_set(),
+        || match arguments.format {
+            TextFormat::Table => output::print_text(&found.text()),
+            TextFormat::Json => output::print_json(&found.json()),
+        },
+    )
 }
+
+/// What is in the JSON of an answer, as columns of a result.
+const COLUMNS: [(&str, ColumnKind, &str); 18] = [
+    ("level", ColumnKind::Count, "level of the cache"),
+    ("cache_bytes", ColumnKind::Bytes, "its size"),
+    ("ways", ColumnKind::Count, "its ways"),
+    ("shared_by", ColumnKind::Text, "the CPUs that share it"),
+    (
+        "expected_colors",
+        ColumnKind::Count,
+        "colors if address bits select its sets",
+    ),
+    (
+        "hit_cycles",
+        ColumnKind::Count,
+        "to read a page from the cache",
+    ),
+    (
+        "miss_cycles",
+        ColumnKind::Count,
+        "to read a page from elsewhere",
+    ),
+    (
+        "sets",
+        ColumnKind::Count,
+        "sets of pages that push others out",
+    ),
+    ("set_pages", ColumnKind::Count, "pages of each"),
+    ("sampled_pages", ColumnKind::Count, "pages that were tried"),
+    (
+        "assigned_pages",
+        ColumnKind::Count,
+        "part of them that one set pushes out",
+    ),
+    (
+        "ambiguous_pages",
+        ColumnKind::Count,
+        "part of them that several sets push out",
+    ),
+    (
+        "verdict",
+        ColumnKind::Text,
+        "colors, hashed, one-color, no-sets, no-signal or contradictory",
+    ),
+    ("colors", ColumnKind::Count, "colors that were found"),
+    (
+        "follows",
+        ColumnKind::Text,
+        "what tells the color of a page: frame-number, something-else, unknown",
+    ),
+    (
+        "agreement",
+        ColumnKind::Ratio,
+        "share of the pages of a color that frame numbers tell",
+    ),
+    ("is_usable", ColumnKind::Text, "whether coloring works here"),
+    (
+        "is_virtual_machine",
+        ColumnKind::Text,
+        "whether frame numbers are a virtual machine's",
+    ),
+];
 
 struct Found {
     level: u32,
@@ -134,6 +202,36 @@ impl Found {
                     100.0 / colors as f64
                 ),
             },
+        }
+    }
+
+    /// The same as one row.
+    fn result_set(&self) -> ResultSet {
+        let json = self.json();
+        let row = COLUMNS
+            .iter()
+            .fold(Row::new(), |row, (name, kind, _)| match &json[*name] {
+                Value::Null => row,
+                Value::String(text) => row.metric(*name, text.as_str()),
+                Value::Number(number) if *kind == ColumnKind::Ratio => {
+                    row.metric(*name, number.as_f64().unwrap_or(0.0))
+                }
+                Value::Number(number) => {
+                    row.metric(*name, number.as_f64().unwrap_or(0.0).round() as u64)
+                }
+                other => row.metric(*name, other.to_string()),
+            });
+        ResultSet {
+            scenario: "doctor-color".to_owned(),
+            title: format!("Colors of the cache of level {}", self.level),
+            about: self.sentence(),
+            pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+            measured: true,
+            columns: COLUMNS
+                .map(|(name, kind, doc)| Column::metric(name, kind, doc))
+                .to_vec(),
+            rows: vec![row],
+            ..ResultSet::default()
         }
     }
 

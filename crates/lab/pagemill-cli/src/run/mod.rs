@@ -20,7 +20,7 @@ use pagemill_scenario::{Point, PointSpec, Scenario, load};
 
 use crate::failure::Failure;
 use crate::output::{RunFormat, print_results, write_file};
-use crate::values::Cores;
+use crate::values::{Cores, Laid};
 
 /// Every point of the sweep runs on its own; results are the same for any number of jobs and threads.
 #[derive(Args, Debug)]
@@ -28,11 +28,8 @@ pub struct RunArguments {
     /// A scenario file, or the name of a built-in scenario
     pub scenario: String,
 
-    /// Replace a value or a sweep of the scenario or its machine; a list sweeps
-    ///
-    /// Examples: --set transfer.mode=whole-page, --set 'transfer.unit=["1 KiB", "4 KiB"]'
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
+    #[command(flatten)]
+    pub laid: Laid,
 
     #[command(flatten)]
     pub cores: Cores,
@@ -69,7 +66,7 @@ pub struct Results<'a> {
 
 /// Runs a scenario: all points, or an error and no results beside the points that are kept.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    let scenario = load(&arguments.scenario, &arguments.sets)?;
+    let scenario = load(&arguments.scenario, &arguments.laid.sets()?)?;
     let results = Results {
         format: arguments.format,
         stdout: Stdout::Results,
