@@ -349,6 +349,7 @@ fn plot() -> Plot {
         x: "colors".to_owned(),
         series: "task".to_owned(),
         y: "miss_ratio".to_owned(),
+        log2_x: true,
         ..Lines::default()
     };
     Plot::new("mrc", "Miss ratio", PlotForm::Lines(form))

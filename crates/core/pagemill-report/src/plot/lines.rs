@@ -57,7 +57,10 @@ pub(super) fn draw(
             swatch: Swatch::Line,
             published,
             x_labels: &labels,
-            x_title: titles.x_or(source.heading(&lines.x)),
+            x_title: titles.x_or(match painter.axis.is_log() {
+                true => format!("{} (logarithmic)", source.heading(&lines.x)),
+                false => source.heading(&lines.x),
+            }),
             y_title: titles.y_or(default_y.clone()),
             head_room: 14.0,
         };
@@ -323,9 +326,22 @@ impl XAxis {
         (self.width / LABEL_ROOM) as usize
     }
 
+    fn is_log(&self) -> bool {
+        self.scale.as_ref().is_some_and(Scale::is_log)
+    }
+
+    /// Whether values of a logarithmic axis lie closer together than their labels are wide.
+    fn is_dense(&self) -> bool {
+        self.is_log()
+            && self
+                .places
+                .windows(2)
+                .any(|pair| pair[1] - pair[0] < LABEL_ROOM)
+    }
+
     fn labels(&self, xs: &[Key], kind: ColumnKind) -> Vec<XLabel> {
         match &self.scale {
-            Some(scale) if xs.len() > self.labels_max() => {
+            Some(scale) if xs.len() > self.labels_max() || self.is_dense() => {
                 let ticks = scale.ticks(kind);
                 let room = self.width - 2.0 * INSET;
                 let width = room / ticks.len().max(1) as f64;
