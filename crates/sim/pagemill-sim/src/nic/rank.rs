@@ -568,6 +568,8 @@ impl<M: Moment> Rank<M> {
         else {
             return;
         };
+        // The origin pays once more when it takes the answer: an operation costs its overhead at both of its ends in time, and none at the
+        // target, which has no part in it.
         let bytes = if status.is_success() { rma.bytes } else { 0 };
         let completion = Completion {
             status,
