@@ -27,3 +27,7 @@ pub mod zeroing;
 #[cfg(doctest)]
 #[doc = include_str!("../../../../CONTRIBUTING.md")]
 struct Contributing;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

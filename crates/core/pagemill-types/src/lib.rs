@@ -23,3 +23,7 @@ pub use picos::Picos;
 pub use range::PageRange;
 pub use range_set::{Missing, RangeSet};
 pub use registry::{Lent, Named, Registry, UnknownName, with_lent};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

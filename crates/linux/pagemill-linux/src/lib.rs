@@ -43,3 +43,7 @@ pub mod zero_module;
 
 pub use error::{OsError, Result};
 pub use mapping::{Backing, Mapping, SharedWords, memory_file};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

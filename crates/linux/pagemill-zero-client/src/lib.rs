@@ -1,16 +1,4 @@
 //! Borrows clean huge pages from the pool.
-//!
-//! ```no_run
-//! use pagemill_zero_client::{Client, Exhausted, Request};
-//!
-//! let mut client = Client::connect(&pagemill_zero_client::socket_path())?;
-//! let lease = client.lease(&Request::bytes(64 << 20).when_exhausted(Exhausted::Fail))?;
-//! let mut memory = lease.map(true)?;        // 64 MiB of zeroes, already there
-//! memory.bytes_mut()[0] = 1;
-//! drop(memory);
-//! client.give_back(lease)?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 #![forbid(unsafe_code)]
 
 mod client;
@@ -32,3 +20,7 @@ pub const DEFAULT_SOCKET: &str = "/run/pagemill/zero.sock";
 pub fn socket_path() -> PathBuf {
     std::env::var_os(SOCKET_VARIABLE).map_or_else(|| PathBuf::from(DEFAULT_SOCKET), PathBuf::from)
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

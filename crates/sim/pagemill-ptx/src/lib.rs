@@ -57,3 +57,7 @@ pub use names::{readable_list, readable_name, readable_text};
 pub use tensor::{RANK_MAX, Swizzle, TENSOR_MAP_BYTES, TensorDimension, TensorElement, TensorMap};
 pub use texture::{AddressMode, ChannelKind, Image, Mipmap, Sampler, Texel, Texture};
 pub use trap::{Trap, TrapKind};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
