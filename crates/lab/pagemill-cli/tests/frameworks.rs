@@ -33,9 +33,18 @@ fn agrees_with_numpy(module: &str, program: &str) {
 
 /// The same on a machine.
 fn agrees_with_numpy_on(machine: &str, module: &str, program: &str) {
-    let Some(python) = python_with(module) else {
-        return;
-    };
+    if let Some(finished) = run_on(machine, module, program) {
+        assert!(
+            finished.stdout.contains("agrees with NumPy"),
+            "{}",
+            finished.stdout
+        );
+    }
+}
+
+/// What a program of the folder `frameworks` printed, on a Python that has the package `module`.
+fn run_on(machine: &str, module: &str, program: &str) -> Option<Finished> {
+    let python = python_with(module)?;
     let folder = tempfile::tempdir().expect("a folder");
     let program = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/frameworks")
@@ -54,11 +63,7 @@ fn agrees_with_numpy_on(machine: &str, module: &str, program: &str) {
         .arg(program);
     let finished = Finished::from(command.output().expect("the command starts"));
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
-    assert!(
-        finished.stdout.contains("agrees with NumPy"),
-        "{}",
-        finished.stdout
-    );
+    Some(finished)
 }
 
 #[test]
@@ -85,4 +90,50 @@ fn triton() {
 #[test]
 fn jax() {
     agrees_with_numpy_on("h200", "jax_cuda13_plugin", "jax_smoke.py");
+}
+
+/// How many results of each program agree with those of JAX's CPU: docs/frameworks.md has the same numbers.
+#[test]
+fn jax_beside_its_cpu() {
+    for (program, count) in [
+        ("element_wise", 56),
+        ("reductions", 42),
+        ("scans", 14),
+        ("sorts", 13),
+        ("products", 37),
+        ("attention", 5),
+        ("gather_scatter", 19),
+        ("random_numbers", 13),
+        ("transforms", 9),
+        ("loops", 9),
+        ("buffers", 3),
+    ] {
+        let program = format!("jax/{program}.py");
+        let Some(finished) = run_on("h200", "jax_cuda13_plugin", &program) else {
+            return;
+        };
+        let expected = format!("{count} agree with JAX's CPU");
+        assert!(finished.stdout.contains(&expected), "{}", finished.stdout);
+    }
+}
+
+/// A convolution needs cuDNN, whose functions are refused by their names.
+#[test]
+fn jax_convolution() {
+    let Some(finished) = run_on("h200", "jax_cuda13_plugin", "jax/refused.py") else {
+        return;
+    };
+    assert!(finished.stdout.contains("refused: "), "{}", finished.stdout);
+    assert!(
+        finished.stdout.contains("1 agree with JAX's CPU"),
+        "{}",
+        finished.stdout
+    );
+    for part in ["cudnn", "use matrix products", "run this part on the CPU"] {
+        assert!(
+            finished.stderr.contains(part),
+            "{part}: {}",
+            finished.stderr
+        );
+    }
 }
