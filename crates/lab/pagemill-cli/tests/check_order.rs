@@ -14,7 +14,7 @@ use common::{Finished, pagemill};
 use toolkit::Toolkit;
 
 /// Names in the source, how the line about it begins, and what else it says.
-const MISTAKES: [(&str, &str, &str); 23] = [
+const MISTAKES: [(&str, &str, &str); 24] = [
     (
         "two-streams",
         "stream-race at orders.cu:KERNEL, kernel",
@@ -89,6 +89,11 @@ const MISTAKES: [(&str, &str, &str); 23] = [
         "host-told",
         "host-race at orders.cu:KERNEL, kernel",
         "the CPU used that page",
+    ),
+    (
+        "function-tells",
+        "stream-race at orders.cu:READER, kernel",
+        "after a write by kernel",
     ),
     (
         "double-free",

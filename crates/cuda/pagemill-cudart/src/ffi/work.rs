@@ -106,12 +106,13 @@ pub(super) fn call_host(stream: StreamId, function: HostFunction, data: *mut c_v
     })?;
     if !later {
         // Everything before it in the stream has had its effect.
-        function(data);
         super::register(|runtime| {
             if let Ok(moment) = runtime.graph_start(stream) {
-                runtime.host_function_ended(&moment);
+                runtime.host_function_begins(&moment);
             }
         })?;
+        function(data);
+        super::register(Runtime::host_function_ended)?;
     }
     Ok(())
 }
@@ -163,8 +164,9 @@ unsafe fn run_step(work: &Work, at: Moment) -> Result<Moment, Fault> {
         Work::Host(function, data) => {
             // SAFETY: the program gave this address as that of such a function.
             let function: HostFunction = unsafe { std::mem::transmute(*function as usize) };
+            super::register(|runtime| runtime.host_function_begins(&at))?;
             function(*data as *mut c_void);
-            super::register(|runtime| runtime.host_function_ended(&at))?;
+            super::register(Runtime::host_function_ended)?;
             return Ok(at);
         }
         // SAFETY: by the contract of this function.

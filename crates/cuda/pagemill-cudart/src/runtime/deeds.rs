@@ -290,13 +290,21 @@ impl Runtime {
         }
     }
 
-    /// A function of the program that a stream called has ended: it may have told the host that all before it is done.
-    pub fn host_function_ended(&mut self, before: &Moment) {
+    /// A stream calls a function of the program, which may tell the host that all before it is done: another thread may
+    /// hear so, and call CUDA, before the function has ended.
+    pub fn host_function_begins(&mut self, before: &Moment) {
+        if self.setting.check {
+            self.return_touched();
+            self.host_learns(before);
+        }
+    }
+
+    /// It has ended.
+    pub fn host_function_ended(&mut self) {
         if self.setting.check {
             // What it touched, it touched in the order of the stream.
             let _ = crate::managed::take_places();
             self.return_touched();
-            self.host_learns(before);
         }
     }
 

@@ -1,10 +1,12 @@
 // Work of streams and of the CPU without an order, and calls that are mistakes: the first argument is which, the second
 // "mended" for the same without the mistake. A comment "HERE name" stands where a kernel's part in it is reported.
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
+#include <thread>
 
 constexpr int COUNT = 4096;
 constexpr size_t BYTES = COUNT * sizeof(float);
@@ -23,6 +25,24 @@ __global__ void look(const float* data, float* out)
 static cudaStream_t first, second, apart;
 static cudaEvent_t event;
 static float *data, *other, *pinned, *managed;
+
+static std::atomic<bool> is_told, has_looked;
+
+// Ends only after the other thread has heard of it.
+static void tell_the_other(void*)
+{
+    is_told = true;
+    while (!has_looked)
+        std::this_thread::yield();
+}
+
+static void look_when_told()
+{
+    while (!is_told)
+        std::this_thread::yield();
+    look<<<1, 128, 0, second>>>(data, other);
+    has_looked = true;
+}
 
 static void order(bool mended)
 {
@@ -141,6 +161,14 @@ int main(int argc, char** argv)
         if (mended)
             cudaLaunchHostFunc(first, tell, const_cast<int*>(&flag));
         printf("%g\n", managed[7]);
+    } else if (is("function-tells")) {
+        std::thread beside(look_when_told);
+        add<<<4, 128, 0, first>>>(data, COUNT);
+        if (mended)
+            cudaLaunchHostFunc(first, tell_the_other, nullptr);
+        else
+            is_told = true;
+        beside.join();
     } else if (is("double-free")) {
         cudaFree(other);
         if (!mended)
