@@ -18,7 +18,7 @@ pub const LONGER: &[Longer] = &[
         724,
     ),
     Longer("crates/lab/pagemill-cli/tests/cuda.rs", 776),
-    Longer("crates/cuda/pagemill-cudart/src/runtime/graphs.rs", 638),
+    Longer("crates/cuda/pagemill-cudart/src/runtime/graphs.rs", 637),
     Longer("crates/net/pagemill-fabric/src/station/mod.rs", 634),
     Longer(
         "crates/net/pagemill-fabric/tests/programs/areas/messages.c",

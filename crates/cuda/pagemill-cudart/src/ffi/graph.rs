@@ -214,10 +214,7 @@ pub(super) fn step_of(
     node: *mut c_void,
 ) -> Result<&mut Step, Fault> {
     let steps = runtime.steps(address(executable))?;
-    let found = steps
-        .iter_mut()
-        .find(|step| step.node == Some(address(node)));
-    found.ok_or_else(|| no_such_step(node))
+    crate::runtime::step_of(steps, address(node)).ok_or_else(|| no_such_step(node))
 }
 
 fn no_such_step(node: *mut c_void) -> Fault {
@@ -317,7 +314,7 @@ api! {
     fn cudaGraphAddChildGraphNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, child: *mut c_void) {
         // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
         unsafe {
-            add(&Place { to, graph, after, count }, |runtime| runtime.child_work(address(child)))
+            add(&Place { to, graph, after, count }, |runtime| runtime.child_work(address(child), false))
         }
     }
 

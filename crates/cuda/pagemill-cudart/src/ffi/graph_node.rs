@@ -18,6 +18,16 @@ pub(super) struct NodeParameters {
     of_kind: [u64; 29],
 }
 
+/// `cudaChildGraphNodeParams`.
+#[repr(C)]
+struct Child {
+    graph: u64,
+    ownership: c_int,
+}
+
+/// `cudaGraphChildGraphOwnershipMove`: the graph goes into the node, and its nodes keep their handles.
+const MOVED: c_int = 1;
+
 /// `cudaConditionalNodeParams`.
 #[repr(C)]
 struct ConditionalNode {
@@ -90,7 +100,10 @@ pub(super) unsafe fn work_of(
             1 => parameters(union.byte_add(COPY_OFFSET).cast::<Memcpy3d>())?.work(runtime),
             2 => parameters(union.cast::<MemsetNode>())?.work(),
             3 => parameters(union.cast::<HostNode>())?.work(),
-            4 => runtime.child_work(handle()),
+            4 => {
+                let child = union.cast::<Child>().read_unaligned();
+                runtime.child_work(child.graph, child.ownership == MOVED)
+            }
             5 => Ok(Work::Empty),
             6 => Ok(Work::Wait(handle())),
             7 => Ok(Work::Record(handle())),

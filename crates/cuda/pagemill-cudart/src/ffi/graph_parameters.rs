@@ -99,7 +99,7 @@ fn label(work: &Work) -> &'static str {
         Work::Copy(..) => "memcpy",
         Work::Fill(..) => "memset",
         Work::Host(..) => "host",
-        Work::Child(_) => "child graph",
+        Work::Child(..) => "child graph",
         Work::Empty => "empty",
         Work::Wait(_) => "event wait",
         Work::Record(_) => "event record",

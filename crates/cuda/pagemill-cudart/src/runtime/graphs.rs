@@ -28,7 +28,7 @@ struct Capture {
 /// All graphs, and the streams that make some.
 #[derive(Debug, Default)]
 pub(super) struct Graphs {
-    graphs: BTreeMap<u64, Graph>,
+    pub(super) graphs: BTreeMap<u64, Graph>,
     executables: BTreeMap<u64, Vec<Step>>,
     /// Handles of conditional nodes, with the value that they have at each launch.
     pub(super) conditionals: BTreeMap<u64, Option<u32>>,
@@ -58,9 +58,7 @@ impl Graphs {
 
     /// The steps of a graph with those of the bodies of its conditional nodes.
     fn steps_of(&self, graph: u64) -> Result<Vec<Step>, Fault> {
-        let known = self.graphs.get(&graph);
-        let known = known.ok_or_else(|| unknown("graph", graph))?;
-        let mut steps = known.order().ok_or_else(|| {
+        let mut steps = self.with_moved(graph)?.order().ok_or_else(|| {
             let message = "the nodes of the graph wait for each other in a circle";
             Fault::new(CudaError::INVALID_VALUE, message)
         })?;
@@ -109,7 +107,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such graph.
     pub fn clone_graph(&mut self, graph: u64) -> Result<u64, Fault> {
-        let original = self.graphs.graph(graph)?.clone();
+        let original = self.graphs.with_moved(graph)?;
         let handles: BTreeMap<u64, u64> = original
             .nodes
             .keys()
@@ -125,10 +123,14 @@ impl Runtime {
         });
         let mut nodes: BTreeMap<u64, Node> = renamed.collect();
         for node in nodes.values_mut() {
-            if let Work::Conditional(conditional) = &mut node.work {
-                for body in &mut conditional.graphs {
-                    *body = self.clone_graph(*body)?;
+            match &mut node.work {
+                Work::Conditional(own) => {
+                    for body in &mut own.graphs {
+                        *body = self.clone_graph(*body)?;
+                    }
                 }
+                Work::Child(_, owner) => *owner = None,
+                _ => {}
             }
         }
         let copy = self.graphs.handle();
@@ -143,28 +145,25 @@ impl Runtime {
     pub fn destroy_graph(&mut self, graph: u64) -> Result<(), Fault> {
         let gone = self.graphs.graphs.remove(&graph);
         let gone = gone.ok_or_else(|| unknown("graph", graph))?;
-        for node in gone.nodes.into_values() {
-            if let Work::Conditional(conditional) = node.work {
-                for body in conditional.graphs {
-                    self.destroy_graph(body)?;
-                }
-            }
+        let owned = |node: &Node| node.work.owned_graphs();
+        for own in gone.nodes.values().flat_map(owned) {
+            self.destroy_graph(own)?;
         }
         Ok(())
     }
 
-    /// A graph as the work of a node, which is the graph as it is now.
+    /// A graph as the work of a node: as it is now, or from now on where it is moved there.
     ///
     /// # Errors
     /// If there is none, or it has conditional nodes, which a child cannot have.
-    pub fn child_work(&mut self, graph: u64) -> Result<Work, Fault> {
-        let child = self.graphs.graph(graph)?;
+    pub fn child_work(&mut self, graph: u64, is_moved: bool) -> Result<Work, Fault> {
+        let child = self.graphs.with_moved(graph)?;
         let is_conditional = |node: &Node| matches!(node.work, Work::Conditional(_));
         if child.nodes.values().any(is_conditional) {
             let message = "a graph with conditional nodes cannot be a node of another graph";
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
-        Ok(Work::Child(child.clone()))
+        Ok(Work::Child(child, is_moved.then_some(graph)))
     }
 
     /// The graph of a handle.

@@ -16,6 +16,7 @@ mod launches;
 mod memory;
 mod mipmaps;
 mod moments;
+mod moved;
 mod pages;
 mod planned;
 mod races;
@@ -51,7 +52,7 @@ pub use moments::Moment;
 pub use streams::StreamId;
 pub use views::{MipReading, View};
 pub use virtual_memory::GRANULE_BYTES;
-pub use work::{Choice, Conditional, Graph, Step, Work};
+pub use work::{Choice, Conditional, Graph, Step, Work, step_of};
 
 use arrays::Arrays;
 use deeds::Deeds;

@@ -18,8 +18,8 @@ pub enum Work {
     Fill(Span, Extent, Vec<u8>),
     /// A function of the host with its argument, as addresses.
     Host(u64, u64),
-    /// Another graph.
-    Child(Graph),
+    /// Another graph, with its handle if it was moved here: its nodes are known by their handles then.
+    Child(Graph, Option<u64>),
     /// Nothing.
     Empty,
     /// Waiting for an event.
@@ -40,6 +40,15 @@ pub enum Work {
 }
 
 impl Work {
+    /// The graphs that go with it: bodies, and a graph that was moved here.
+    pub(super) fn owned_graphs(&self) -> Vec<u64> {
+        match self {
+            Self::Conditional(own) => own.graphs.clone(),
+            Self::Child(_, owner) => owner.iter().copied().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Its `cudaGraphNodeType`.
     pub fn node_type(&self) -> i32 {
         match self {
@@ -47,7 +56,7 @@ impl Work {
             Self::Copy(..) => 1,
             Self::Fill(..) => 2,
             Self::Host(..) => 3,
-            Self::Child(_) => 4,
+            Self::Child(..) => 4,
             Self::Empty => 5,
             Self::Wait(_) => 6,
             Self::Record(_) => 7,
@@ -126,7 +135,9 @@ impl Graph {
                 }
                 let after: Vec<usize> = node.after.iter().map(|earlier| ends[earlier]).collect();
                 match &node.work {
-                    Work::Child(child) => insert_child(&mut steps, child.order()?, after),
+                    Work::Child(child, owner) => {
+                        insert_child(&mut steps, child.order()?, after, owner.is_some());
+                    }
                     work => steps.push(Step {
                         node: Some(id),
                         work: work.clone(),
@@ -144,8 +155,22 @@ impl Graph {
     }
 }
 
+/// The step that was made from `node`, among `steps` and those of the bodies of conditional nodes.
+pub fn step_of(steps: &mut [Step], node: u64) -> Option<&mut Step> {
+    steps.iter_mut().find_map(|step| {
+        if step.node == Some(node) {
+            return Some(step);
+        }
+        let Work::Conditional(own) = &mut step.work else {
+            return None;
+        };
+        let mut bodies = own.bodies.iter_mut();
+        bodies.find_map(|body| step_of(body, node))
+    })
+}
+
 /// Appends a child graph that waits for `after`, and an empty step at its end.
-fn insert_child(steps: &mut Vec<Step>, child: Vec<Step>, after: Vec<usize>) {
+fn insert_child(steps: &mut Vec<Step>, child: Vec<Step>, after: Vec<usize>, is_moved: bool) {
     let base = steps.len();
     let count = child.len();
     for mut step in child {
@@ -154,7 +179,7 @@ fn insert_child(steps: &mut Vec<Step>, child: Vec<Step>, after: Vec<usize>) {
         } else {
             step.after.iter_mut().for_each(|earlier| *earlier += base);
         }
-        step.node = None;
+        step.node = step.node.filter(|_| is_moved);
         steps.push(step);
     }
     steps.push(Step {

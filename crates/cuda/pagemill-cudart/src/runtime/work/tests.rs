@@ -64,15 +64,31 @@ fn a_child_graph_is_done_between_what_is_before_and_behind_it() {
     let mut parent = Graph::default();
     let node = |work, after: &[u64]| Node::new(work, after.iter().copied().collect());
     parent.nodes.insert(10, node(Work::Wait(1), &[]));
-    parent.nodes.insert(11, node(Work::Child(child), &[10]));
+    parent
+        .nodes
+        .insert(11, node(Work::Child(child, None), &[10]));
     parent.nodes.insert(12, node(Work::Wait(2), &[11]));
     parent
         .nodes
-        .insert(13, node(Work::Child(Graph::default()), &[12]));
+        .insert(13, node(Work::Child(Graph::default(), None), &[12]));
     let steps = parent.order().expect("no circle");
     let after: Vec<&[usize]> = steps.iter().map(|step| &step.after[..]).collect();
     let expected: [&[usize]; 8] = [&[], &[0], &[0], &[0], &[0], &[1, 2, 3, 4], &[5], &[6]];
     assert_eq!(after, expected);
+}
+
+#[test]
+fn nodes_of_a_moved_graph_are_known() {
+    for owner in [None, Some(7)] {
+        let mut parent = Graph::default();
+        let child = Work::Child(graph(0), owner);
+        parent.nodes.insert(10, Node::new(child, BTreeSet::new()));
+        let mut steps = parent.order().expect("no circle");
+        for node in 0..NODES {
+            let is_known = step_of(&mut steps, node).is_some();
+            assert_eq!(is_known, owner.is_some(), "{node}");
+        }
+    }
 }
 
 #[test]
@@ -87,4 +103,36 @@ fn values_choose_bodies() {
         let found = [0, 1, 2].map(|value| choice.body(value, bodies));
         assert_eq!(found, wanted, "{choice:?} of {bodies}");
     }
+}
+
+#[test]
+fn steps_of_bodies_are_found_by_their_nodes() {
+    let step = |node, work| Step {
+        node: Some(node),
+        work,
+        after: Vec::new(),
+        enabled: true,
+    };
+    let conditional = |bodies| {
+        Work::Conditional(Conditional {
+            handle: 1,
+            choice: Choice::While,
+            graphs: Vec::new(),
+            bodies,
+        })
+    };
+    let inner = conditional(vec![vec![step(5, Work::Wait(7))]]);
+    let outer = conditional(vec![vec![step(3, Work::Empty)], vec![step(4, inner)]]);
+    let mut steps = vec![step(1, Work::Empty), step(2, outer)];
+    for node in 1..=5 {
+        let found = step_of(&mut steps, node).and_then(|step| step.node);
+        assert_eq!(found, Some(node));
+    }
+    assert!(step_of(&mut steps, 6).is_none());
+    let found = step_of(&mut steps, 5).expect("it is in the inner body");
+    assert!(found.work.replace(Work::Wait(8)));
+    assert!(matches!(
+        step_of(&mut steps, 5).map(|step| &step.work),
+        Some(Work::Wait(8))
+    ));
 }
