@@ -39,7 +39,7 @@ def read(name):
 def simulate(arguments, program, words, source):
     """Launches and time of each kernel; none where the program does not end in time."""
     command = [arguments.pagemill, "cuda", "--machine", "h100-sxm", "--mode", "programmer-copy", "--format", "json", "--"]
-    words = words.replace("{D}", os.path.join(arguments.sources, "rodinia/data")).split()
+    words = words.replace("DATA", os.path.join(arguments.sources, "rodinia/data")).split()
     where = os.path.join(arguments.sources, os.path.dirname(source.split(":", 1)[1]))
     try:
         done = subprocess.run(
