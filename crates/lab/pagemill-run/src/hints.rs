@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pagemill_cudart::{Hint, Results};
+use pagemill_cudart::Hint;
 use pagemill_gpu::{HintAction, HintCall, HintedAllocation, Hints};
 use pagemill_map::{Effect, Map};
 use pagemill_policy::residency::{BLOCK_BYTES, Call, PAGE_BYTES, Placement, STRATEGIES};
@@ -10,44 +10,10 @@ use pagemill_scenario::CudaPoint;
 
 use crate::Outcome;
 use crate::advisor::{Answer, Configuration};
+use crate::made::Made;
 
 /// A cause of page maps by which nothing moves: memory is allocated where it is first touched.
 const FIRST_TOUCH: &str = "first touch";
-
-/// A managed allocation of a program, in the order of its process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
-    /// The site that made it.
-    pub site: u64,
-    /// Its size.
-    pub bytes: u64,
-    /// Whether it is a `__managed__` variable, which no call allocates.
-    pub is_variable: bool,
-    /// The first launch that anything moved for, from 0.
-    pub first_launch: Option<u32>,
-}
-
-/// The managed allocations of each process that has any.
-pub(crate) fn made(results: &[Results]) -> Vec<Vec<Made>> {
-    let of_process = |results: &Results| -> Vec<Made> {
-        let Some(sites) = &results.sites else {
-            return Vec::new();
-        };
-        let reports = results.report.allocations.iter().zip(&sites.allocations);
-        let known =
-            reports.filter_map(|(report, &site)| Some((report, sites.stacks.get(site as usize)?)));
-        known
-            .map(|(report, stack)| Made {
-                site: stack.key(),
-                bytes: report.bytes,
-                is_variable: stack.variable.is_some(),
-                first_launch: report.traffic.first_launch,
-            })
-            .collect()
-    };
-    let processes = results.iter().map(of_process);
-    processes.filter(|made| !made.is_empty()).collect()
-}
 
 /// The allocations of the only process that has any.
 fn only(processes: &[Vec<Made>]) -> Result<&[Made], String> {

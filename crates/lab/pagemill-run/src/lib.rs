@@ -15,6 +15,8 @@ pub mod fit;
 pub mod hints;
 mod implied;
 mod kind;
+#[cfg(not(target_family = "wasm"))]
+pub mod made;
 pub mod mrc;
 mod pool;
 mod published;
@@ -65,7 +67,7 @@ pub struct Outcome {
     pub output: String,
     /// The managed allocations of each process of the user's program, if they were asked for.
     #[cfg(not(target_family = "wasm"))]
-    pub made: Vec<Vec<hints::Made>>,
+    pub made: Vec<Vec<made::Made>>,
 }
 
 impl Outcome {

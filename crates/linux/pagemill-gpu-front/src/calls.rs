@@ -87,9 +87,10 @@ fn current_device() -> Result<c_int, String> {
 fn give(range: &Range<u64>, advice: c_uint, device: c_int) -> Result<(), String> {
     let advise = function(c"cuMemAdvise")?;
     let bytes = (range.end - range.start) as usize;
-    // SAFETY: the symbol without a version has this type in every driver; the range is in memory that the program has.
-    let answer =
-        unsafe { transmute::<*mut c_void, Advise>(advise)(range.start, bytes, advice, device) };
+    // SAFETY: the symbol without a version has this type in every driver.
+    let advise = unsafe { transmute::<*mut c_void, Advise>(advise) };
+    // SAFETY: the range is in memory that the program has.
+    let answer = unsafe { advise(range.start, bytes, advice, device) };
     checked("cuMemAdvise", answer)
 }
 

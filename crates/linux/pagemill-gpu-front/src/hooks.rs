@@ -93,7 +93,7 @@ macro_rules! fronts {
     ($($symbol:ident = $base:literal, $since:literal..=$until:expr, $per_thread:literal,
        ($($argument:ident: $type:ty),*), |$real:ident| $body:expr;)*) => {
         $(
-            // SAFETY: replaces the driver's function of this name, with the same contract.
+            // SAFETY: replaces the driver's function of this name, and takes its arguments.
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $symbol($($argument: $type),*) -> CuResult {
                 type Real = unsafe extern "C" fn($($type),*) -> CuResult;
@@ -167,7 +167,7 @@ unsafe fn stream_of(config: *const c_void) -> *mut c_void {
     if config.is_null() {
         return ptr::null_mut();
     }
-    // SAFETY: the caller's promise, and every version has the stream there.
+    // SAFETY: it is not null, and every version has the stream there.
     unsafe {
         config
             .byte_add(STREAM_OF_CONFIG)
@@ -184,12 +184,12 @@ unsafe fn exchange(name: *const c_char, to: *mut *mut c_void, version: c_int, fl
     if name.is_null() || to.is_null() {
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the name is not null, and the driver has read it as a text that ends with a zero byte.
     let name = unsafe { CStr::from_ptr(name) }.to_str().unwrap_or("");
-    // SAFETY: the caller's promise; the driver has written there.
+    // SAFETY: the driver has just written an address there.
     let real = unsafe { to.read() };
     if !real.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: there is room for an address, as the driver has used it.
         unsafe { to.write(front_of(real, name, version, flags)) };
     }
 }
@@ -200,12 +200,11 @@ unsafe fn exchange(name: *const c_char, to: *mut *mut c_void, version: c_int, fl
 /// `to` is null or has an address.
 unsafe fn note_memory(answer: CuResult, to: *const u64, bytes: usize) {
     if answer == SUCCESS && !to.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: the driver has just written the address of the memory there.
         process::allocated(unsafe { to.read() }, bytes);
     }
 }
 
-// SAFETY, of the blocks below that call `real`: it is called as the program calls the function that it stands for.
 fronts! {
     cuInit = "cuInit", 2000..=NEWEST, false, (flags: c_uint), |real| {
         // SAFETY: the caller's arguments go on as they are.
@@ -220,7 +219,7 @@ fronts! {
         // SAFETY: the caller's arguments go on as they are.
         let answer = unsafe { real(name, to, version, flags) };
         if answer == SUCCESS {
-            // SAFETY: by the contract of this function, which has succeeded.
+            // SAFETY: the driver has read `name` and written to `to`, as it has succeeded.
             unsafe { exchange(name, to, version, flags) };
         }
         answer
@@ -230,7 +229,7 @@ fronts! {
         // SAFETY: the caller's arguments go on as they are.
         let answer = unsafe { real(name, to, version, flags, status) };
         if answer == SUCCESS {
-            // SAFETY: by the contract of this function, which has succeeded.
+            // SAFETY: the driver has read `name` and written to `to`, as it has succeeded.
             unsafe { exchange(name, to, version, flags) };
         }
         answer
@@ -238,7 +237,7 @@ fronts! {
     cuMemAllocManaged = "cuMemAllocManaged", 6000..=NEWEST, false, (to: *mut u64, bytes: usize, flags: c_uint), |real| {
         // SAFETY: the caller's arguments go on as they are.
         let answer = unsafe { real(to, bytes, flags) };
-        // SAFETY: by the contract of this function, `to` is null or has the address if that has succeeded.
+        // SAFETY: `to` is null, or the driver has written there if it has succeeded.
         unsafe { note_memory(answer, to, bytes) };
         answer
     };
@@ -261,14 +260,14 @@ fronts! {
     };
     cuLaunchKernelEx = "cuLaunchKernelEx", 11_060..=NEWEST, false,
     (config: *const c_void, kernel: *mut c_void, values: *mut *mut c_void, extra: *mut *mut c_void), |real| {
-        // SAFETY: by the contract of this function, `config` is null or a configuration.
+        // SAFETY: the program passes null or a configuration, which the driver reads as well.
         let stream = unsafe { stream_of(config) };
         // SAFETY: the caller's arguments go on as they are.
         launch(stream, || unsafe { real(config, kernel, values, extra) })
     };
     cuLaunchKernelEx_ptsz = "cuLaunchKernelEx", 11_060..=NEWEST, true,
     (config: *const c_void, kernel: *mut c_void, values: *mut *mut c_void, extra: *mut *mut c_void), |real| {
-        // SAFETY: by the contract of this function, `config` is null or a configuration.
+        // SAFETY: the program passes null or a configuration, which the driver reads as well.
         let stream = unsafe { stream_of(config) };
         // SAFETY: the caller's arguments go on as they are.
         launch(own(stream), || unsafe { real(config, kernel, values, extra) })

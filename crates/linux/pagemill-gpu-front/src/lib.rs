@@ -17,3 +17,4 @@ mod hooks;
 mod linker;
 mod process;
 mod record;
+mod symbols;

@@ -1,10 +1,8 @@
-//! The dynamic linker: whose a function is, and what `dlsym` answers.
+//! The dynamic linker behind this library: where a function is, and whose.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
-
-use crate::hooks;
 
 /// How the files of drivers are called: `libcuda.so.1`, `libcuda.so.580.95.05`.
 const DRIVER_FILE: &[u8] = b"libcuda.so";
@@ -15,7 +13,7 @@ static NEXT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 static DRIVER: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// The C library's `dlsym`; looked up by its other function, which this library leaves alone.
-extern "C" fn next_dlsym() -> *mut c_void {
+pub extern "C" fn next_dlsym() -> *mut c_void {
     let found = NEXT.load(Ordering::Relaxed);
     if !found.is_null() {
         return found;
@@ -34,7 +32,7 @@ extern "C" fn next_dlsym() -> *mut c_void {
 }
 
 /// As `dlsym(3)`, past this library.
-fn real_dlsym(handle: *mut c_void, name: &CStr) -> *mut c_void {
+pub fn real_dlsym(handle: *mut c_void, name: &CStr) -> *mut c_void {
     type Function = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
     // SAFETY: this is the C library's `dlsym`, which has this type.
     let next = unsafe { std::mem::transmute::<*mut c_void, Function>(next_dlsym()) };
@@ -66,7 +64,7 @@ fn driver() -> Option<*mut c_void> {
 }
 
 /// Whether the driver's own file has the code at `address`: another library with a function of that name stays as it is.
-fn is_of_driver(address: *mut c_void) -> bool {
+pub fn is_of_driver(address: *mut c_void) -> bool {
     // SAFETY: all fields are numbers and pointers, for which zero is a value.
     let mut found = unsafe { std::mem::zeroed::<libc::Dl_info>() };
     // SAFETY: `dladdr` takes any address, and writes to the room that it is given.
@@ -77,51 +75,4 @@ fn is_of_driver(address: *mut c_void) -> bool {
     let path = unsafe { CStr::from_ptr(found.dli_fname) }.to_bytes();
     let file = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
     file.starts_with(DRIVER_FILE)
-}
-
-/// Answers `dlsym` for names that begin with `cu`.
-unsafe extern "C" fn dlsym_of_cuda(handle: *mut c_void, name: *const c_char) -> *mut c_void {
-    // SAFETY: the caller of `dlsym` passes a name that ends with a zero byte.
-    let name = unsafe { CStr::from_ptr(name) };
-    let real = real_dlsym(handle, name);
-    if real.is_null() {
-        return real;
-    }
-    match hooks::named(name) {
-        Some(hook) if is_of_driver(real) => hook.in_front_of(real),
-        _ => real,
-    }
-}
-
-/// Jumps on with the return address of its caller, by which the C library knows what `RTLD_NEXT` means.
-// SAFETY: replaces the C library's function of this name, with the same contract: a name that cannot be CUDA's, and a search that is
-// relative to the caller or finds this library's own functions, go on as they are.
-#[cfg(target_arch = "x86_64")]
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-pub unsafe extern "C" fn dlsym() {
-    std::arch::naked_asm!(
-        "test rsi, rsi",
-        "jz 2f",
-        "cmp byte ptr [rsi], {c}",
-        "jne 2f",
-        "cmp byte ptr [rsi + 1], {u}",
-        "jne 2f",
-        "lea rax, [rdi + 1]",
-        // RTLD_NEXT is -1 and RTLD_DEFAULT 0.
-        "cmp rax, 1",
-        "ja {of_cuda}",
-        "2: push rdi",
-        "push rsi",
-        "sub rsp, 8",
-        "call {next}",
-        "add rsp, 8",
-        "pop rsi",
-        "pop rdi",
-        "jmp rax",
-        c = const b'c',
-        u = const b'u',
-        of_cuda = sym dlsym_of_cuda,
-        next = sym next_dlsym,
-    );
 }

@@ -86,7 +86,11 @@ static int complain(const char *what) {
 static size_t record_bytes(uint32_t kind) {
     switch (kind) {
     case KERNEL:
-        return version() < 130000 ? 208 : version() < 130100 ? 216 : version() < 130300 ? 224 : version() < 130400 ? 232 : 248;
+        return version() < 130000   ? 208
+               : version() < 130100 ? 216
+               : version() < 130300 ? 224
+               : version() < 130400 ? 232
+                                    : 248;
     case MANAGED:
         return version() < 26 ? 64 : 104;
     case COPY:
@@ -98,18 +102,15 @@ static size_t record_bytes(uint32_t kind) {
 }
 
 static void deliver(void) {
-    if (buffer)
-        give(NULL, 0, buffer, buffer_bytes, used - (size_t)setting("FAKE_CUPTI_CUT", 0));
+    if (buffer) give(NULL, 0, buffer, buffer_bytes, used - (size_t)setting("FAKE_CUPTI_CUT", 0));
     buffer = NULL;
 }
 
 static void put(const void *record, size_t fields) {
     uint32_t kind;
     memcpy(&kind, record, sizeof kind);
-    if (kind != STRANGE && !is_enabled[kind])
-        return;
-    if (buffer && used + record_bytes(kind) > buffer_bytes)
-        deliver();
+    if (kind != STRANGE && !is_enabled[kind]) return;
+    if (buffer && used + record_bytes(kind) > buffer_bytes) deliver();
     if (!buffer) {
         size_t most = 1;
         used = 0;
@@ -128,7 +129,8 @@ static void put(const void *record, size_t fields) {
 
 static void round_of_records(void) {
     static const char name[] = "_Z3addPfS_i";
-    PUT((struct kernel){KERNEL, 1, 2, 40, {3, 4}, 1000, 2000, 2001, 5, 6, 7, {80, 2, 1}, {256, 4, 3}, {8, 9}, {10, 11}, 12, 13, name});
+    PUT((struct kernel){
+        KERNEL, 1, 2, 40, {3, 4}, 1000, 2000, 2001, 5, 6, 7, {80, 2, 1}, {256, 4, 3}, {8, 9}, {10, 11}, 12, 13, name});
     PUT((struct managed){MANAGED, 1, 65536, 1100, 1200, 0x7f0000010000, 14, 15, 16, 17, 2, 18});
     PUT((struct managed){MANAGED, 2, 2097152, 1300, 1400, 0x7f0000200000, 15, 14, 16, 17, 4, 18});
     PUT((struct managed){MANAGED, 4, 19, 1050, 1250, 0x7f0000012000, 15, 14, 16, 17, 2, 18});
@@ -142,7 +144,8 @@ static void round_of_records(void) {
     PUT((struct copy){COPY, 1, 20, 21, 22, 300, 3100, 3200, 5, 6, 7, 23});
     PUT((struct copy){COPY, 3, 20, 21, 22, 301, 3300, 3400, 5, 6, 7, 24});
     PUT((struct fill){FILL, 0, 302, 3500, 3600, 5, 6, 7, 25});
-    PUT((struct kernel){KERNEL, 1, 2, 41, {3, 4}, 0, 0, 0, 5, 6, 26, {1, 1, 1}, {32, 1, 1}, {8, 9}, {10, 11}, 27, 28, name});
+    PUT((struct kernel){
+        KERNEL, 1, 2, 41, {3, 4}, 0, 0, 0, 5, 6, 26, {1, 1, 1}, {32, 1, 1}, {8, 9}, {10, 11}, 27, 28, name});
 }
 
 int cuptiGetVersion(uint32_t *to) {
@@ -163,16 +166,14 @@ int cuptiGetErrorMessage(int code, const char **text) {
 #endif
 
 int cuptiActivityRegisterCallbacks(request requested, complete completed) {
-    if (fails("cuptiActivityRegisterCallbacks"))
-        return NO_PRIVILEGES;
+    if (fails("cuptiActivityRegisterCallbacks")) return NO_PRIVILEGES;
     ask = requested;
     give = completed;
     return SUCCESS;
 }
 
 int cuptiActivityConfigureUnifiedMemoryCounter(const uint32_t (*config)[4], uint32_t count) {
-    if (fails("cuptiActivityConfigureUnifiedMemoryCounter"))
-        return NO_PRIVILEGES;
+    if (fails("cuptiActivityConfigureUnifiedMemoryCounter")) return NO_PRIVILEGES;
     for (uint32_t i = 0; i < count; i++)
         if (config[i][0] != 2 || config[i][1] < 1 || config[i][1] > 7 || config[i][3] != 1)
             return complain("a configuration");
@@ -183,55 +184,44 @@ int cuptiActivityConfigureUnifiedMemoryCounter(const uint32_t (*config)[4], uint
 int cuptiActivityEnable(uint32_t kind) {
     char call[64];
     snprintf(call, sizeof call, "cuptiActivityEnable of kind %u", kind);
-    if (fails(call))
-        return NO_PRIVILEGES;
-    if (kind == MANAGED && !is_configured)
-        return complain("managed memory without a configuration");
-    if (!ask)
-        return complain("records without buffers");
+    if (fails(call)) return NO_PRIVILEGES;
+    if (kind == MANAGED && !is_configured) return complain("managed memory without a configuration");
+    if (!ask) return complain("records without buffers");
     is_enabled[kind] = 1;
     return SUCCESS;
 }
 
 int cuptiActivityGetNextRecord(uint8_t *from, size_t bytes, uint8_t **record) {
     uint8_t *next = *record ? *record + record_bytes(*(uint32_t *)*record) : from;
-    if (fails("cuptiActivityGetNextRecord") && *record)
-        return INVALID_KIND;
-    if (next >= from + bytes)
-        return MAX_LIMIT_REACHED;
+    if (fails("cuptiActivityGetNextRecord") && *record) return INVALID_KIND;
+    if (next >= from + bytes) return MAX_LIMIT_REACHED;
     *record = next;
     return SUCCESS;
 }
 
 int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *to) {
-    if (fails("cuptiActivityGetNumDroppedRecords"))
-        return NO_PRIVILEGES;
+    if (fails("cuptiActivityGetNumDroppedRecords")) return NO_PRIVILEGES;
     *to = context || stream ? 0 : dropped;
     dropped = 0;
     return SUCCESS;
 }
 
 int cuptiActivityFlushAll(uint32_t flags) {
-    if (!ask || flags != 1)
-        return complain("a flush");
+    if (!ask || flags != 1) return complain("a flush");
     /* Of another user of CUPTI, in static memory: free() aborts. */
     static uint64_t foreign[4] = {FILL};
     give(NULL, 0, (uint8_t *)foreign, sizeof foreign, sizeof foreign);
     for (size_t most; setting("FAKE_CUPTI_HOARD", 0); dropped++) {
         ask(&buffer, &buffer_bytes, &most);
-        if (!buffer)
-            return SUCCESS;
+        if (!buffer) return SUCCESS;
     }
-    for (long i = 0; i < setting("FAKE_CUPTI_ROUNDS", 1); i++)
-        round_of_records();
+    for (long i = 0; i < setting("FAKE_CUPTI_ROUNDS", 1); i++) round_of_records();
     deliver();
     return fails("cuptiActivityFlushAll") ? NO_PRIVILEGES : SUCCESS;
 }
 
 __attribute__((destructor)) static void end(void) {
     size_t most;
-    if (ask)
-        ask(&buffer, &buffer_bytes, &most);
-    if (ask && buffer)
-        complain("a buffer after the end");
+    if (ask) ask(&buffer, &buffer_bytes, &most);
+    if (ask && buffer) complain("a buffer after the end");
 }

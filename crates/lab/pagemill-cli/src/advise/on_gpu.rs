@@ -75,52 +75,37 @@ pub fn measure(
     let mut best: Option<(u64, Hints)> = None;
     let candidates = candidates(answer);
     for (number, tried) in candidates.iter().enumerate() {
+        let name = name(answer, tried);
         note(&format!(
-            "pagemill: on the GPU, {} of {}: {}",
+            "pagemill: on the GPU, {} of {}: {name}",
             number + 1,
-            candidates.len(),
-            name(answer, tried)
+            candidates.len()
         ));
-        let hints = match of_configuration(spec, answer, &tried.configuration) {
-            Ok(hints) => hints,
-            Err(reason) => {
-                let refused = Timed {
-                    gpu_ns: 0,
-                    output: Vec::new(),
-                    refused: Some(reason),
-                };
-                rows.push(row(
-                    &name(answer, tried),
-                    tried.after_ns,
-                    &refused,
-                    (answer, plain.gpu_ns),
-                ));
-                continue;
-            }
+        let hints = of_configuration(spec, answer, &tried.configuration);
+        let timed = match &hints {
+            Ok(hints) => bench.judged(hints, &judge)?,
+            Err(reason) => Timed::refused(reason),
         };
-        let mut timed = bench.time(Some(&hints))?;
-        if let Some(line) = judge
-            .difference(&timed.output)
-            .filter(|_| timed.refused.is_none())
-        {
-            timed.refused = Some(format!("output differs in line {line}"));
-        }
-        rows.push(row(
-            &name(answer, tried),
-            tried.after_ns,
-            &timed,
-            (answer, plain.gpu_ns),
-        ));
-        let is_faster = timed.refused.is_none()
-            && timed.gpu_ns < best.as_ref().map_or(plain.gpu_ns, |(ns, _)| *ns);
-        if is_faster {
-            best = Some((timed.gpu_ns, hints));
+        rows.push(row(&name, tried.after_ns, &timed, (answer, plain.gpu_ns)));
+        let fastest_ns = best.as_ref().map_or(plain.gpu_ns, |(ns, _)| *ns);
+        if timed.refused.is_none() && timed.gpu_ns < fastest_ns {
+            best = hints.ok().map(|hints| (timed.gpu_ns, hints));
         }
     }
     Ok(Measured {
         rows,
         best: best.map(|(_, hints)| hints),
     })
+}
+
+impl Timed {
+    fn refused(reason: &str) -> Self {
+        Self {
+            gpu_ns: 0,
+            output: Vec::new(),
+            refused: Some(reason.to_owned()),
+        }
+    }
 }
 
 /// The changes to carry out, each configuration once.
@@ -137,6 +122,17 @@ fn candidates(answer: &Answer) -> Vec<&Tried> {
 }
 
 impl Bench<'_> {
+    /// The time with `hints`, if the program prints what it always prints.
+    fn judged(&self, hints: &Hints, judge: &Judge<'_>) -> Result<Timed, Failure> {
+        let mut timed = self.time(Some(hints))?;
+        if timed.refused.is_none()
+            && let Some(line) = judge.difference(&timed.output)
+        {
+            timed.refused = Some(format!("output differs in line {line}"));
+        }
+        Ok(timed)
+    }
+
     fn time(&self, hints: Option<&Hints>) -> Result<Timed, Failure> {
         let mut times = Vec::new();
         let mut timed = Timed {

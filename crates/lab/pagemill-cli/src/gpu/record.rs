@@ -127,7 +127,7 @@ fn replayed(
     Ok(set)
 }
 
-/// Everything in the order of time. Allocations have no time of CUPTI's, and are before all.
+/// Everything that was recorded, in the order of time.
 fn events(report: &FrontReport, recording: &Recording) -> Vec<Event> {
     let mut events = Vec::new();
     let mut add = |start_ns: u64, end_ns: u64, what| {
@@ -173,6 +173,11 @@ fn events(report: &FrontReport, recording: &Recording) -> Vec<Event> {
     for copy in &recording.copies {
         add(copy.start_ns, copy.end_ns, What::Copied);
     }
+    in_order(events, report)
+}
+
+/// The events in the order of time, behind the allocations, for which CUPTI has no time.
+fn in_order(mut events: Vec<Event>, report: &FrontReport) -> Vec<Event> {
     // Without a time, an event is not placed; its kernel ran all the same.
     let first_ns = events
         .iter()

@@ -56,9 +56,9 @@ int main(void) {
     for (int i = 0; i < PAGES / 4; i++) sums[i] = 0;
     for (unsigned first = 0; first < 2; first++) {
         void *values[] = {&from, &to, &first};
-        int (*launch)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **) =
-            (int (*)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **))find(
-                "cuLaunchKernel");
+        int (*launch)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **,
+                      void **) = (int (*)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                          handle, void **, void **))find("cuLaunchKernel");
         if (launch(kernel, 2, 1, 1, 128, 1, 1, 0, NULL, values, NULL)) return puts("no launch"), 1;
     }
     CALL(cuCtxSynchronize);

@@ -7,7 +7,7 @@ use super::allocations::{self, Allocation, Launched, weight};
 use super::hints::{Change, Configuration, for_program, for_site};
 use super::judge::Judge;
 use super::trial::Trial;
-use crate::hints::{Made, made};
+use crate::made::{Made, made};
 use crate::pool::PointError;
 
 /// Runs of the unchanged program that show what its output changes by itself.

@@ -38,8 +38,8 @@ int cuMemPrefetchAsync(address at, size_t bytes, int device, handle stream) {
     return say("prefetch", (long)at, (long)bytes, device, stream);
 }
 #ifdef BATCH
-int cuMemPrefetchBatchAsync(address *at, size_t *bytes, size_t count, int (*places)[2], size_t *from, size_t place_count,
-                            unsigned long long flags, handle stream) {
+int cuMemPrefetchBatchAsync(address *at, size_t *bytes, size_t count, int (*places)[2], size_t *from,
+                            size_t place_count, unsigned long long flags, handle stream) {
     if (getenv("NO_BATCH")) return 801;
     if (place_count != 1 || from[0] != 0 || flags != 0) return 1;
     for (size_t i = 0; i < count; i++) say("batch", (long)at[i], (long)bytes[i], places[0][0], stream);

@@ -11,7 +11,8 @@
 typedef unsigned long long address;
 typedef void *handle;
 typedef int (*allocate_t)(address *, size_t, unsigned);
-typedef int (*launch_t)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
+typedef int (*launch_t)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **,
+                        void **);
 typedef int (*find_t)(const char *, void **, int, unsigned long long, int *);
 
 static allocate_t allocate;
@@ -22,7 +23,8 @@ static handle driver;
 #ifdef LINKED
 int cuInit(unsigned), cuMemFree_v2(address), cuCtxSynchronize(void), cuGraphLaunch(handle, handle), cuFutureCall(int);
 int cuMemAllocManaged(address *, size_t, unsigned);
-int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
+int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **,
+                   void **);
 #endif
 
 static void *must(void *found) {

@@ -2,10 +2,11 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-typedef int (*launch_t)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+typedef int (*launch_t)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+                        void **);
 
-int cuLaunchKernel(void *kernel, unsigned x, unsigned y, unsigned z, unsigned i, unsigned j, unsigned k, unsigned shared,
-                   void *stream, void **values, void **extra) {
+int cuLaunchKernel(void *kernel, unsigned x, unsigned y, unsigned z, unsigned i, unsigned j, unsigned k,
+                   unsigned shared, void *stream, void **values, void **extra) {
     launch_t real = (launch_t)dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuLaunchKernel");
     puts("wrapper");
     fflush(stdout);

@@ -23,16 +23,17 @@ fn outcomes(front: &Front) -> Vec<Outcome> {
 #[test]
 fn each_call_is_due_at_its_moment() {
     let mut front = front();
+    let whole: Vec<Range<u64>> = std::iter::once(0x1000..0x1064).collect();
     let advice = front.allocated(0x1000, 100);
     assert_eq!(advice.len(), 1);
     assert_eq!(
-        (advice[0].action, &advice[0].ranges),
-        (HintAction::ReadMostly, &vec![0x1000..0x1064])
+        (advice[0].action, advice[0].ranges.as_slice()),
+        (HintAction::ReadMostly, whole.as_slice())
     );
     assert_eq!(front.allocated(0x2000, 200), []);
     assert_eq!(front.allocated(0x3000, 300), []);
     assert_eq!(front.next_due(), Some(1));
-    assert_eq!(front.before_launch(1)[0].ranges, [0x1000..0x1064]);
+    assert_eq!(front.before_launch(1)[0].ranges, whole);
     let second = front.before_launch(2);
     assert_eq!(second[0].ranges, [0x300a..0x3014, 0x301e..0x3028]);
     front.ended(&advice[0], Ok(()));

@@ -568,8 +568,7 @@ impl<M: Moment> Rank<M> {
         else {
             return;
         };
-        // The origin pays once more when it takes the answer: an operation costs its overhead at both of its ends in time, and none at the
-        // target, which has no part in it.
+        // The origin pays once more when it takes the answer; the target, which has no part in the operation, pays nothing.
         let bytes = if status.is_success() { rma.bytes } else { 0 };
         let completion = Completion {
             status,
@@ -577,11 +576,10 @@ impl<M: Moment> Rank<M> {
             tag: 0,
             bytes,
         };
-        let cost = self.messages.rma_overhead;
         steps.push(Step::Complete {
             request,
             at,
-            cost,
+            cost: self.messages.rma_overhead,
             completion,
         });
     }

@@ -159,7 +159,7 @@ pub fn run(point: &Point, spec: &CudaPoint, options: &RunOptions) -> Result<Outc
     }
     let mut outcome = Outcome {
         exit_code: finished.exit_code,
-        made: crate::hints::made(&finished.results),
+        made: crate::made::made(&finished.results),
         ..Outcome::of(whole)
     };
     let several = finished.results.len() > 1;
