@@ -70,8 +70,8 @@ pub struct CacheCounts {
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     data_at: Picos,
-    /// Number of the last use, in steps of [`Line::USE`]; below that, whether the line is dirty and which of its sectors
-    /// are not there.
+    /// Number of the last use, in steps of [`Line::USE`]; below that, whether the line is dirty, which of its sectors are not there, whether
+    /// one of two halves lacks it, and which sectors are there from `data_at` on.
     last_use: u64,
 }
 
@@ -81,16 +81,44 @@ const ALL_SECTORS: u8 = 0xf;
 impl Line {
     const DIRTY: u64 = 1;
     const ABSENT_SHIFT: u32 = 1;
-    const USE: u64 = 32;
+    const FAR: u64 = 1 << 5;
+    const COMING_SHIFT: u32 = 6;
+    const USE: u64 = 1 << 10;
     const STATE: u64 = Self::USE - 1;
 
     fn absent(self) -> u8 {
-        (self.last_use >> Self::ABSENT_SHIFT) as u8 & ALL_SECTORS
+        self.sectors(Self::ABSENT_SHIFT)
     }
 
     fn set_absent(&mut self, sectors: u8) {
-        let others = self.last_use & !(u64::from(ALL_SECTORS) << Self::ABSENT_SHIFT);
-        self.last_use = others | u64::from(sectors & ALL_SECTORS) << Self::ABSENT_SHIFT;
+        self.set_sectors(Self::ABSENT_SHIFT, sectors);
+    }
+
+    fn sectors(self, shift: u32) -> u8 {
+        (self.last_use >> shift) as u8 & ALL_SECTORS
+    }
+
+    fn set_sectors(&mut self, shift: u32, sectors: u8) {
+        let others = self.last_use & !(u64::from(ALL_SECTORS) << shift);
+        self.last_use = others | u64::from(sectors & ALL_SECTORS) << shift;
+    }
+
+    /// From when on `sectors`, none of which is absent, are there.
+    fn there_at(self, sectors: u8) -> Picos {
+        match sectors & self.sectors(Self::COMING_SHIFT) {
+            0 => Picos::ZERO,
+            _ => self.data_at,
+        }
+    }
+
+    /// `sectors` that were absent are on their way at `at`.
+    fn expect(&mut self, at: Picos, sectors: u8) {
+        let before = match self.data_at > at {
+            true => self.sectors(Self::COMING_SHIFT),
+            false => 0,
+        };
+        self.set_absent(self.absent() & !sectors);
+        self.set_sectors(Self::COMING_SHIFT, before | sectors);
     }
 
     fn is_dirty(self) -> bool {
@@ -152,9 +180,6 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Lines that are read whole have one absent part where one of two halves lacks them.
-    const OTHER_HALF: u8 = 1;
-
     /// An empty cache.
     pub fn new(spec: &CacheSpec) -> Self {
         let ways = spec.ways.max(1) as usize;
@@ -193,8 +218,21 @@ impl Cache {
         }
     }
 
-    /// As [`Cache::load`], of a line that is filled in parts: only `sectors` that are absent miss.
+    /// As [`Cache::load_parts`], where all of a line waits for what is on its way.
     pub fn load_sectors(&mut self, at: Picos, line: u64, sectors: u8) -> Lookup {
+        match self.load_parts(at, line, sectors) {
+            Lookup::Hit(there) => {
+                let slot = self.find(line).map(|slot| slot as usize);
+                let complete = slot.map_or(there, |slot| self.lines[slot].data_at);
+                Lookup::Hit(there.max(complete))
+            }
+            missed => missed,
+        }
+    }
+
+    /// As [`Cache::load`], of a line that is filled in parts: only `sectors` that are absent miss.
+    #[inline]
+    pub fn load_parts(&mut self, at: Picos, line: u64, sectors: u8) -> Lookup {
         let Some(slot) = self.find(line) else {
             let mut looked_up = self.load(at, line);
             if let Lookup::Miss(miss) = &mut looked_up {
@@ -205,19 +243,25 @@ impl Cache {
         };
         let missing = sectors & self.lines[slot as usize].absent();
         if missing == 0 {
-            return self.load(at, line);
+            self.counts.load_hits += 1;
+            return Lookup::Hit(self.touch(slot).there_at(sectors).max(at));
         }
         if let Err(free_at) = self.misses.try_admit(at) {
             return Lookup::Blocked(free_at);
         }
         self.counts.load_misses += 1;
-        let line = self.touch(slot);
-        line.set_absent(line.absent() & !missing);
+        self.touch(slot).expect(at, missing);
         Lookup::Miss(Miss {
             slot,
             sectors: missing,
             writeback: None,
         })
+    }
+
+    /// `sectors` are on their way with those that missed at `at`.
+    pub fn bring_along(&mut self, at: Picos, miss: &Miss, sectors: u8) {
+        let line = &mut self.lines[miss.slot as usize];
+        line.expect(at, sectors & line.absent() | miss.sectors);
     }
 
     /// Looks `line` up without time, for counting only: whether it was there. It is afterwards.
@@ -261,14 +305,32 @@ impl Cache {
     /// When no way of the set is free: the time to ask again.
     #[inline]
     pub fn store_back(&mut self, at: Picos, line: u64) -> Result<Option<u64>, Picos> {
+        self.store_back_sectors(at, line, ALL_SECTORS)
+    }
+
+    /// As [`Cache::store_back`], of a line that is filled in parts: these `sectors` are there afterwards.
+    ///
+    /// # Errors
+    /// As [`Cache::store_back`].
+    #[inline]
+    pub fn store_back_sectors(
+        &mut self,
+        at: Picos,
+        line: u64,
+        sectors: u8,
+    ) -> Result<Option<u64>, Picos> {
         if let Some(slot) = self.find(line) {
             self.counts.store_hits += 1;
-            self.touch(slot).mark_dirty();
+            let state = self.touch(slot);
+            state.mark_dirty();
+            state.set_absent(state.absent() & !sectors);
             return Ok(None);
         }
         let (slot, writeback) = self.reserve(at, line)?;
         self.counts.store_misses += 1;
-        self.lines[slot as usize].mark_dirty();
+        let state = &mut self.lines[slot as usize];
+        state.mark_dirty();
+        state.set_absent(!sectors);
         Ok(writeback)
     }
 
@@ -291,7 +353,9 @@ impl Cache {
             None => self.reserve(at, line).ok().map(|(slot, _)| slot),
         };
         if let Some(slot) = slot {
-            self.touch(slot).set_absent(Self::OTHER_HALF);
+            let state = self.touch(slot);
+            state.set_absent(0);
+            state.last_use |= Line::FAR;
         }
         self.counts = counts;
     }
@@ -300,7 +364,7 @@ impl Cache {
     #[inline]
     pub fn mark_far(&mut self, line: u64) {
         if let Some(slot) = self.find(line) {
-            self.lines[slot as usize].set_absent(Self::OTHER_HALF);
+            self.lines[slot as usize].last_use |= Line::FAR;
         }
     }
 
@@ -311,8 +375,8 @@ impl Cache {
             return false;
         };
         let line = &mut self.lines[slot as usize];
-        let was_far = line.absent() != 0;
-        line.set_absent(0);
+        let was_far = line.last_use & Line::FAR != 0;
+        line.last_use &= !Line::FAR;
         was_far
     }
 
@@ -399,7 +463,7 @@ impl Cache {
         self.uses += Line::USE;
         self.lines[slot] = Line {
             data_at: at,
-            last_use: self.uses,
+            last_use: self.uses | u64::from(ALL_SECTORS) << Line::COMING_SHIFT,
         };
         Ok((slot as u32, writeback))
     }

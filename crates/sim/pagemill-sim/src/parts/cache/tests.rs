@@ -64,6 +64,43 @@ fn a_line_that_comes_in_parts_misses_what_is_not_there() {
     assert_eq!(load(60, 7, 0b0001), Ok(0b0001));
 }
 
+#[test]
+fn what_is_there_of_a_line_does_not_wait_for_the_rest() {
+    let mut cache = Cache::new(&spec(1, 1, 4));
+    let mut load = |at: u64, sectors| match cache.load_parts(Picos(at), 7, sectors) {
+        Lookup::Hit(data_at) => data_at.0,
+        Lookup::Miss(miss) => {
+            cache.fill(miss, Picos(at + 10));
+            at + 10
+        }
+        Lookup::Blocked(free_at) => free_at.0,
+    };
+    assert_eq!(load(0, 0b0001), 10);
+    assert_eq!(load(20, 0b0010), 30);
+    assert_eq!(load(21, 0b0001), 21, "long there");
+    assert_eq!(load(22, 0b0011), 30, "its second part is on the way");
+    assert_eq!(load(25, 0b0100), 35);
+    assert_eq!(load(26, 0b0010), 35, "the later of two on their way");
+    assert_eq!(
+        cache.load_sectors(Picos(30), 7, 0b0001),
+        Lookup::Hit(Picos(35))
+    );
+}
+
+#[test]
+fn parts_that_are_stored_or_brought_along_do_not_miss() {
+    let mut cache = Cache::new(&spec(1, 2, 4));
+    assert_eq!(cache.store_back_sectors(Picos(0), 1, 0b0001), Ok(None));
+    assert_eq!(cache.load_parts(Picos(1), 1, 0b0001), Lookup::Hit(Picos(1)));
+    let Lookup::Miss(miss) = cache.load_parts(Picos(2), 1, 0b0111) else {
+        panic!("two parts are absent")
+    };
+    assert_eq!(miss.sectors, 0b0110);
+    cache.bring_along(Picos(2), &miss, 0b1110);
+    cache.fill(miss, Picos(9));
+    assert_eq!(cache.load_parts(Picos(3), 1, 0b1000), Lookup::Hit(Picos(9)));
+}
+
 proptest! {
     #[test]
     fn hits_and_writebacks_equal_the_list_model(
