@@ -122,6 +122,26 @@ fn lines_return_to_an_sm_at_the_rate_of_its_port() {
 }
 
 #[test]
+fn loads_by_sectors_miss_once_for_each_sector() {
+    let mut machine = GpuMachine::gtx480();
+    let quarters = |machine: &GpuMachine| {
+        let loads = |base: u64, place: WarpPlace, step: &mut Step| match place.step {
+            even @ (0 | 2 | 4 | 6) => {
+                load(step, base + 16 * even, 0);
+                step.access.mask = 1;
+            }
+            1 | 3 | 5 | 7 => wait(step, 1),
+            _ => exit(step),
+        };
+        let mode = TransferMode::IdealOverlap;
+        run(machine, mode, 4096, shape(1, 1), loads).unwrap()
+    };
+    assert_eq!(quarters(&machine).memory.l1.load_misses, 1);
+    machine.interconnect.answer_cycles = Some(2);
+    assert_eq!(quarters(&machine).memory.l1.load_misses, 4);
+}
+
+#[test]
 fn migration_is_bound_by_the_link() {
     for policy in ["whole-page", "single-range", "multi-range"] {
         let report = run_chase(

@@ -1,18 +1,17 @@
 //! The values of a simulated GPU.
 
+mod caches;
 mod driver;
 
 use pagemill_policy::residency::{EVICTIONS, LeastRecentlyUsed};
-use pagemill_sim::parts::cache::CacheSpec;
 use pagemill_sim::parts::dram::DramSpec;
 use pagemill_sim::parts::link::LinkSpec;
 use pagemill_sim::parts::page_walk::WalkerSpec;
 use pagemill_sim::parts::tlb::TlbSpec;
 use pagemill_sim::{
     AfterFullBuffer, AtomicSpec, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads,
-    InstructionTiming, InstructionTimings, InterconnectSpec, IssueOrder, L1Loads, MachineCode,
-    Memory, MergeScope, Placement, SmSpec, SpecError, StallScope, TlbScope, TransactionChain,
-    Translation, Validity,
+    InstructionTiming, InstructionTimings, IssueOrder, L1Loads, MachineCode, Memory, MergeScope,
+    Placement, SmSpec, SpecError, StallScope, TlbScope, TransactionChain, Translation, Validity,
 };
 use pagemill_types::{PageSize, Picos};
 
@@ -94,9 +93,9 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
         true => root.section("translation").and_then(driver::translation),
         false => read_one_level(root),
     };
-    let l1 = root.section("l1").and_then(read_cache);
-    let l2 = root.section("l2").and_then(read_l2);
-    let interconnect = root.section("interconnect").and_then(read_interconnect);
+    let l1 = root.section("l1").and_then(caches::cache);
+    let l2 = root.section("l2").and_then(caches::second_level);
+    let interconnect = root.section("interconnect").and_then(caches::interconnect);
     let memory = match root.contains("memory") {
         true => root.section("memory").and_then(driver::memory),
         false => root.section("dram").and_then(read_dram),
@@ -117,7 +116,7 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
     };
     let (core_clock, l2_clock) = clocks?;
     let (memory, host) = (memory?, host?);
-    let (l2, l2_keeps_copies, l2_far_cycles) = l2?;
+    let l2 = l2?;
     Some(GpuMachine {
         name: name.to_owned(),
         core_clock,
@@ -126,9 +125,10 @@ fn read_gpu(root: &mut SourcedSection<'_>, name: &str, page: PageSize) -> Option
         sm: sm?,
         translation: translation?,
         l1: l1?,
-        l2,
-        l2_keeps_copies,
-        l2_far_cycles,
+        l2: l2.slice,
+        l2_keeps_copies: l2.keeps_copies,
+        l2_far_cycles: l2.far_cycles,
+        l2_fetch_bytes: l2.fetch_bytes,
         interconnect: interconnect?,
         memory: memory.depth,
         link: link?,
@@ -345,50 +345,6 @@ fn read_walker(mut walker: SourcedSection<'_>) -> Option<WalkerSpec> {
         level_latency_cycles: level_latency_cycles?,
         address_bits: address_bits?,
         level_bits: level_bits?,
-    })
-}
-
-fn read_interconnect(mut part: SourcedSection<'_>) -> Option<InterconnectSpec> {
-    let latency_cycles = part.value("latency", cycles);
-    let bytes_per_cycle = part.value("bytes_per_cycle", bytes);
-    let sm_bytes_per_cycle = part.optional("sm_bytes_per_cycle", bytes);
-    let store_bytes_per_cycle = part.optional("store_bytes_per_cycle", bytes);
-    let bytes_per_cycle = bytes_per_cycle?;
-    Some(InterconnectSpec {
-        latency_cycles: latency_cycles?,
-        bytes_per_cycle,
-        sm_bytes_per_cycle: sm_bytes_per_cycle?.unwrap_or(bytes_per_cycle),
-        store_bytes_per_cycle: store_bytes_per_cycle?,
-    })
-}
-
-/// `[l2]`: a slice, whether copies stay there, and further cycles to the other half.
-fn read_l2(mut section: SourcedSection<'_>) -> Option<(CacheSpec, bool, u32)> {
-    let keeps_copies = section.optional("keeps_copies", quantity::boolean);
-    let far_cycles = section.optional("far_half", cycles);
-    let cache = read_cache(section);
-    let (keeps_copies, far_cycles) = (keeps_copies?, far_cycles?);
-    Some((
-        cache?,
-        keeps_copies.unwrap_or_default(),
-        far_cycles.unwrap_or_default(),
-    ))
-}
-
-fn read_cache(mut cache: SourcedSection<'_>) -> Option<CacheSpec> {
-    let size_bytes = cache.value("size", bytes);
-    let line_bytes = cache.value("line", bytes);
-    let ways = cache.value("ways", number);
-    let hit_latency_cycles = cache.value("hit_latency", cycles);
-    let mshr_entries = cache.value("mshr_entries", number);
-    let hashed_sets = cache.value("hashed_sets", quantity::boolean);
-    Some(CacheSpec {
-        bytes: size_bytes?,
-        line_bytes: line_bytes?,
-        ways: ways?,
-        hit_latency_cycles: hit_latency_cycles?,
-        mshr_entries: mshr_entries?,
-        hashed_sets: hashed_sets?,
     })
 }
 

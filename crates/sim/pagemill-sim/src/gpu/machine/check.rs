@@ -159,6 +159,10 @@ impl GpuMachine {
             1,
             1 << 16,
         )?;
+        let answer = self.interconnect.answer_cycles.unwrap_or_default();
+        within("interconnect.answer_cycles", answer, 0, MAX_CYCLES)?;
+        let fetch = self.l2_fetch_bytes.unwrap_or(32);
+        power_of_two("l2.fetch_bytes", fetch, 32, 128)?;
         match &self.memory {
             Memory::Channels {
                 dram,

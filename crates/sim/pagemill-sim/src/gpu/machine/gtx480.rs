@@ -50,11 +50,13 @@ impl GpuMachine {
             l2: l2(),
             l2_keeps_copies: false,
             l2_far_cycles: 0,
+            l2_fetch_bytes: None,
             interconnect: InterconnectSpec {
                 latency_cycles: 30,
                 bytes_per_cycle: 32,
                 sm_bytes_per_cycle: 32,
                 store_bytes_per_cycle: None,
+                answer_cycles: None,
             },
             memory: Memory::Channels {
                 dram: dram(),

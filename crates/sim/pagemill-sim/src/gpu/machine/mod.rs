@@ -38,6 +38,8 @@ pub struct GpuMachine {
     pub l2_keeps_copies: bool,
     /// Where the second-level cache has two halves: further cycles until a line is there that only the other half has.
     pub l2_far_cycles: u32,
+    /// Bytes that a miss of a sector fetches from memory; `None` for its line.
+    pub l2_fetch_bytes: Option<u32>,
     /// Between SMs and memory partitions.
     pub interconnect: InterconnectSpec,
     /// GPU memory behind the second-level cache.
@@ -359,6 +361,9 @@ pub struct InterconnectSpec {
     /// Bytes a cycle that each partition's port takes of stores, by the sectors that they write; `None` where a store takes what a line
     /// does.
     pub store_bytes_per_cycle: Option<u32>,
+    /// The least cycles that the answer to a load takes of what its SM gets, where loads bring the sectors that they touch; `None` where
+    /// they bring lines.
+    pub answer_cycles: Option<u32>,
 }
 
 /// How much of a page a CPU request brings back.

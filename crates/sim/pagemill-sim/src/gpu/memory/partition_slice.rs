@@ -2,7 +2,7 @@
 
 use crate::gpu::machine::{GpuMachine, Memory, WriteBursts};
 use crate::gpu::memory::partition::PartitionMap;
-use crate::gpu::{SECTOR_SHIFT, SEGMENT_BYTES, SEGMENT_SHIFT};
+use crate::gpu::{ALL_SECTORS, SECTOR_SHIFT, SEGMENT_BYTES, SEGMENT_SHIFT};
 use crate::parts::cache::{Cache, CacheCounts, Lookup};
 use crate::parts::dram::{DramChannel, DramCounts};
 use crate::parts::ports::Port;
@@ -30,19 +30,18 @@ struct Rate {
 
 impl Rate {
     #[inline]
-    fn read(&mut self, at: Picos) -> Picos {
-        let bytes = u64::from(self.line_bytes);
+    fn read(&mut self, at: Picos, bytes: u64) -> Picos {
         self.counts.bytes += bytes;
         self.wire.book(at, bytes) + self.latency
     }
 
     /// No request waits for a write, but reads wait for the bus while it writes.
     fn write(&mut self, at: Picos) {
+        let bytes = u64::from(self.line_bytes);
         let Some(burst) = self.writes else {
-            self.read(at);
+            self.read(at, bytes);
             return;
         };
-        let bytes = u64::from(self.line_bytes);
         self.counts.bytes += bytes;
         self.gathered += 1;
         if self.gathered == burst.lines {
@@ -80,10 +79,10 @@ impl Backing {
     }
 
     #[inline]
-    fn read(&mut self, at: Picos, address: u64) -> Picos {
+    fn read(&mut self, at: Picos, address: u64, bytes: u64) -> Picos {
         match self {
             Self::Channel(dram) => dram.access(at, address),
-            Self::Rate(rate) => rate.read(at),
+            Self::Rate(rate) => rate.read(at, bytes),
         }
     }
 
@@ -114,6 +113,10 @@ pub(crate) struct PartitionSlice {
     cache: Cache,
     memory: Backing,
     line_busy: Picos,
+    /// As `line_busy`, of these sectors of a line.
+    load_busy: [Picos; 16],
+    /// Sectors that a miss brings together; all of a line where none are told apart.
+    fetched: u32,
     cycle: Picos,
     hit_latency: Picos,
     /// Further, for a line that the SM's half of the cache has no copy of.
@@ -136,17 +139,23 @@ impl PartitionSlice {
             cache: Cache::new(&machine.l2),
             memory: Backing::new(machine),
             line_busy: clock.cycles(u64::from(line_cycles)),
+            load_busy: std::array::from_fn(|sectors| load_busy(machine, sectors.count_ones())[1]),
+            fetched: machine
+                .l2_fetch_bytes
+                .map_or(SECTORS, |bytes| bytes >> SECTOR_SHIFT),
             cycle: clock.cycles(1),
             hit_latency: clock.cycles(u64::from(machine.l2.hit_latency_cycles)),
             far_latency: clock.cycles(u64::from(machine.l2_far_cycles)),
         }
     }
 
-    /// Reads a line for an SM, which may lie at the other half of the cache; returns when its data leaves.
+    /// Reads sectors of a line for an SM, which may lie at the other half of the cache; returns when their data leaves.
     #[inline]
-    pub(crate) fn load(&mut self, at: Picos, line: u64, is_far: bool) -> Picos {
-        let start = self.port.book(at, self.line_busy);
-        self.load_from(start, line, is_far)
+    pub(crate) fn load(&mut self, at: Picos, line: u64, sectors: u8, is_far: bool) -> Picos {
+        let start = self
+            .port
+            .book(at, self.load_busy[usize::from(sectors & ALL_SECTORS)]);
+        self.load_from(start, line, sectors, is_far)
     }
 
     /// A copy engine or a fill has written a line.
@@ -154,22 +163,26 @@ impl PartitionSlice {
         self.cache.place(at, line);
     }
 
-    /// Changes words of a line in place for `cycles`; returns when the old data leaves.
-    pub(crate) fn atomic(&mut self, at: Picos, line: u64, cycles: u32) -> Picos {
+    /// Changes words in sectors of a line in place for `cycles`; returns when the old data leaves.
+    pub(crate) fn atomic(&mut self, at: Picos, line: u64, sectors: u8, cycles: u32) -> Picos {
         let changing = Picos(self.cycle.0 * u64::from(cycles));
         let start = self.port.book(at, self.line_busy.max(changing));
-        let data = self.load_from(start, line, false);
+        let data = self.load_from(start, line, sectors, false);
         self.cache.mark_dirty(line);
         data + changing
     }
 
-    /// Writes a line or part of it, which takes the port for `busy`; returns when the slice has taken it.
+    /// Writes sectors of a line, which takes the port for `busy`; returns when the slice has taken them.
     #[inline]
-    pub(crate) fn store(&mut self, at: Picos, line: u64, busy: Picos) -> Picos {
+    pub(crate) fn store(&mut self, at: Picos, line: u64, sectors: u8, busy: Picos) -> Picos {
+        let written = match self.fetched {
+            SECTORS => ALL_SECTORS,
+            _ => sectors,
+        };
         let port = self.store_port.as_mut().unwrap_or(&mut self.port);
         let mut start = port.book(at, busy);
         loop {
-            match self.cache.store_back(start, line) {
+            match self.cache.store_back_sectors(start, line, written) {
                 Ok(writeback) => {
                     if self.far_latency != Picos::ZERO {
                         self.cache.mark_far(line);
@@ -184,9 +197,13 @@ impl PartitionSlice {
     }
 
     #[inline]
-    fn load_from(&mut self, mut start: Picos, line: u64, is_far: bool) -> Picos {
+    fn load_from(&mut self, mut start: Picos, line: u64, sectors: u8, is_far: bool) -> Picos {
         loop {
-            match self.cache.load(start, line) {
+            let looked_up = match self.fetched {
+                SECTORS => self.cache.load(start, line),
+                _ => self.cache.load_parts(start, line, sectors),
+            };
+            match looked_up {
                 Lookup::Hit(data_at) => {
                     let data_at = data_at.max(start + self.hit_latency);
                     let has_halves = self.far_latency != Picos::ZERO;
@@ -197,7 +214,10 @@ impl PartitionSlice {
                 }
                 Lookup::Miss(miss) => {
                     let missed = start + self.hit_latency;
-                    let data_at = self.memory.read(missed, line << SEGMENT_SHIFT);
+                    let fetched = together(miss.sectors, self.fetched);
+                    self.cache.bring_along(start, &miss, fetched);
+                    let bytes = u64::from(fetched.count_ones()) << SECTOR_SHIFT;
+                    let data_at = self.memory.read(missed, line << SEGMENT_SHIFT, bytes);
                     self.cache.fill(miss, data_at);
                     self.write_back(missed, miss.writeback);
                     if !is_far && self.far_latency != Picos::ZERO {
@@ -236,6 +256,18 @@ impl PartitionSlice {
     }
 }
 
+/// Sectors of a line.
+const SECTORS: u32 = ALL_SECTORS.count_ones();
+
+/// `sectors`, and those of their line that are fetched with them.
+fn together(sectors: u8, fetched: u32) -> u8 {
+    match fetched {
+        1 => sectors,
+        2 => ((sectors | sectors >> 1) & 0b0101) * 0b11,
+        _ => ALL_SECTORS,
+    }
+}
+
 /// Whether SM `sm` of so many lies at the other half of a cache of two than partition `partition` of so many.
 #[inline]
 pub(crate) fn is_far([sm, sms]: [usize; 2], [partition, partitions]: [usize; 2]) -> bool {
@@ -257,6 +289,26 @@ pub(crate) fn leave_copied(
         let place = map.place(segment);
         slices[place.partition].place(at, place.line);
     }
+}
+
+/// For how long a load of some sectors takes what its SM gets, and the port of its partition.
+pub(crate) fn load_busy(machine: &GpuMachine, sectors: u32) -> [Picos; 2] {
+    let interconnect = &machine.interconnect;
+    let clock = machine.l2_clock;
+    let rates = [
+        interconnect.sm_bytes_per_cycle,
+        interconnect.bytes_per_cycle,
+    ];
+    let Some(least) = interconnect.answer_cycles else {
+        return rates.map(|rate| {
+            let cycles = machine.l1.line_bytes.div_ceil(rate.max(1));
+            clock.cycles(cycles.into())
+        });
+    };
+    let bytes = sectors.max(1) << SECTOR_SHIFT;
+    let [answer, port] =
+        rates.map(|rate| Picos(clock.cycles(bytes.into()).0 / u64::from(rate.max(1))));
+    [answer.max(clock.cycles(least.into())), port]
 }
 
 /// For how long a store of some sectors takes the way out of its SM, and the port of its partition.

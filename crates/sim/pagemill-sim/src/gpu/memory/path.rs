@@ -1,5 +1,6 @@
 //! The way of a memory request: TLB and page walk, page state, L1, interconnect, L2 slice, DRAM.
 
+mod loads;
 mod replay;
 
 use std::ops::Range;
@@ -16,7 +17,7 @@ use crate::gpu::pages::{Moves, Pages, Place, Sleeping, Touch};
 use crate::gpu::sm::stall::Stall;
 use crate::gpu::stats::MemoryStats;
 use crate::gpu::stream::AccessKind;
-use crate::gpu::{SECTOR_SHIFT, SEGMENT_BYTES, SEGMENT_SHIFT};
+use crate::gpu::{ALL_SECTORS, SECTOR_SHIFT, SEGMENT_BYTES, SEGMENT_SHIFT};
 use crate::parts::cache::{Cache, Lookup};
 use crate::parts::link::Direction;
 use crate::parts::ports::Port;
@@ -69,14 +70,15 @@ pub(crate) struct MemoryPath {
     touched: TouchedSegments,
     page_segments_shift: u32,
     keeps_copies: bool,
+    sector_loads: bool,
     sector_stores: bool,
     l1_hit: Picos,
     crossing: Picos,
     line_busy: Picos,
     /// As `line_busy`, of a store to these sectors: what an SM sends, and what a partition takes.
     store_busy: [[Picos; 2]; 16],
-    /// As `line_busy`, of a line that returns to its SM.
-    return_busy: Picos,
+    /// As `line_busy`, of these sectors of a line that return to their SM.
+    return_busy: [Picos; 16],
 }
 
 /// Segments of a 4 KiB page.
@@ -102,10 +104,6 @@ impl MemoryPath {
             .l1
             .line_bytes
             .div_ceil(machine.interconnect.bytes_per_cycle);
-        let return_cycles = machine
-            .l1
-            .line_bytes
-            .div_ceil(machine.interconnect.sm_bytes_per_cycle);
         Self {
             sms: (0..machine.sm.count).map(|_| sm()).collect(),
             translator: Translator::new(machine, page),
@@ -122,6 +120,7 @@ impl MemoryPath {
             touched: TouchedSegments::default(),
             page_segments_shift: page.bytes().trailing_zeros() - SEGMENT_SHIFT,
             keeps_copies: machine.l2_keeps_copies,
+            sector_loads: machine.interconnect.answer_cycles.is_some(),
             sector_stores: machine.interconnect.store_bytes_per_cycle.is_some(),
             l1_hit: machine
                 .core_clock
@@ -131,14 +130,16 @@ impl MemoryPath {
             store_busy: std::array::from_fn(|sectors| {
                 partition_slice::store_busy(machine, sectors.count_ones())
             }),
-            return_busy: l2_cycles(return_cycles),
+            return_busy: std::array::from_fn(|sectors| {
+                partition_slice::load_busy(machine, sectors.count_ones())[0]
+            }),
         }
     }
 
     /// Whether the sectors of loads matter, and of stores.
     pub(crate) fn looks_at_sectors(&self) -> [bool; 2] {
         let by_link = self.pages.uses_in_place() && self.host_link.link.reads_in_place();
-        [by_link, by_link || self.sector_stores]
+        [by_link || self.sector_loads, by_link || self.sector_stores]
     }
 
     /// A managed allocation of `bytes` from `address`; managed memory now reaches up to `end`.
@@ -244,15 +245,24 @@ impl MemoryPath {
                 let [way_out, port] = self.store_busy[usize::from(request.sectors)];
                 let start = sm.inject.book(at, way_out);
                 let slice = &mut self.slices[place.partition];
-                Progress::Done(slice.store(start + self.crossing, place.line, port))
+                Progress::Done(slice.store(
+                    start + self.crossing,
+                    place.line,
+                    request.sectors,
+                    port,
+                ))
             }
             AccessKind::Atomic | AccessKind::Reduction => {
                 let sm = &mut self.sms[request.sm as usize];
                 sm.l1.invalidate(request.segment);
                 let start = sm.inject.book(at, self.line_busy);
                 let slice = &mut self.slices[place.partition];
-                let data =
-                    slice.atomic(start + self.crossing, place.line, u32::from(request.lanes));
+                let data = slice.atomic(
+                    start + self.crossing,
+                    place.line,
+                    request.sectors,
+                    u32::from(request.lanes),
+                );
                 Progress::Done(data + self.crossing)
             }
         }
@@ -300,47 +310,6 @@ impl MemoryPath {
         }
     }
 
-    #[inline]
-    fn load(&mut self, at: Picos, request: &Request, place: PartitionPlace) -> Progress {
-        let sm = &mut self.sms[request.sm as usize];
-        match sm.l1.load(at, request.segment) {
-            Lookup::Hit(data_at) => Progress::Done(data_at.max(at + self.l1_hit)),
-            Lookup::Blocked(free_at) => Progress::Blocked(free_at, Stage::Resident),
-            Lookup::Miss(miss) => {
-                // Lines come back at the port's rate. Booked in the order of requests, so that a slow one does not
-                // hold up the fast ones behind it.
-                let queued = sm.eject.book(at, self.return_busy) - at;
-                let (sms, slices) = (self.sms.len(), self.slices.len());
-                let is_far =
-                    partition_slice::is_far([request.sm as usize, sms], [place.partition, slices]);
-                let data =
-                    self.slices[place.partition].load(at + self.crossing, place.line, is_far);
-                let done = data + self.crossing + queued;
-                self.sms[request.sm as usize].l1.fill(miss, done);
-                self.write_local_back(at, request.sm, miss.writeback);
-                Progress::Done(done)
-            }
-        }
-    }
-
-    /// A load that is not to be kept in L1, or finds no room there and cannot wait for it.
-    pub(crate) fn load_past_l1(&mut self, at: Picos, request: &Request, stage: Stage) -> Picos {
-        if stage == Stage::InPlace {
-            let (requests, bytes) = reads(request.sectors);
-            return self.host_link.link.read(at, requests, bytes);
-        }
-        let place = self.map.place(request.segment);
-        let (sms, slices) = (self.sms.len(), self.slices.len());
-        let is_far = partition_slice::is_far([request.sm as usize, sms], [place.partition, slices]);
-        let queued = self.sms[request.sm as usize]
-            .eject
-            .book(at, self.return_busy)
-            - at;
-        self.slices[place.partition].load(at + self.crossing, place.line, is_far)
-            + self.crossing
-            + queued
-    }
-
     /// Local memory belongs to one SM: its stores stay in L1.
     fn store_local(&mut self, at: Picos, request: &Request) -> Progress {
         match self.sms[request.sm as usize]
@@ -360,7 +329,12 @@ impl MemoryPath {
             let place = self.map.place(segment);
             let start = self.sms[sm as usize].inject.book(at, self.line_busy);
             let slice = &mut self.slices[place.partition];
-            slice.store(start + self.crossing, place.line, self.line_busy);
+            slice.store(
+                start + self.crossing,
+                place.line,
+                ALL_SECTORS,
+                self.line_busy,
+            );
         }
     }
 

@@ -23,9 +23,16 @@ fn reads_wait_for_a_burst_of_writes_and_its_turns() {
     for _ in 0..3 {
         memory.write(Picos::ZERO);
     }
-    assert_eq!(memory.read(Picos::ZERO).as_nanos(), 310, "none is written");
+    assert_eq!(
+        memory.read(Picos::ZERO, 128).as_nanos(),
+        310,
+        "none is written"
+    );
     memory.write(Picos::ZERO);
-    assert_eq!(memory.read(Picos::ZERO).as_nanos(), 10 + 96 + 4 * 10 + 310);
+    assert_eq!(
+        memory.read(Picos::ZERO, 128).as_nanos(),
+        10 + 96 + 4 * 10 + 310
+    );
     assert_eq!(memory.counts.bytes, 6 * 128);
 }
 
@@ -33,7 +40,7 @@ fn reads_wait_for_a_burst_of_writes_and_its_turns() {
 fn without_bursts_a_write_takes_the_time_of_a_read() {
     let mut memory = rate(None);
     memory.write(Picos::ZERO);
-    assert_eq!(memory.read(Picos::ZERO).as_nanos(), 320);
+    assert_eq!(memory.read(Picos::ZERO, 128).as_nanos(), 320);
 }
 
 /// A slice of a cache of two halves, in cycles of 1 ns.
@@ -53,13 +60,14 @@ const LATER: Picos = Picos(1_000_000_000);
 fn a_line_of_the_other_half_comes_from_there_once() {
     let mut slice = halves();
     slice.place(Picos::ZERO, 7);
-    let load =
-        |slice: &mut PartitionSlice, at: Picos, is_far| (slice.load(at, 7, is_far) - at).as_nanos();
+    let load = |slice: &mut PartitionSlice, at: Picos, is_far| {
+        (slice.load(at, 7, ALL_SECTORS, is_far) - at).as_nanos()
+    };
     assert_eq!(load(&mut slice, LATER, false), 100);
     assert_eq!(load(&mut slice, Picos(2 * LATER.0), true), 268);
     assert_eq!(load(&mut slice, Picos(3 * LATER.0), true), 100);
     // What is stored is in one half again.
-    slice.store(Picos(4 * LATER.0), 7, Picos::ZERO);
+    slice.store(Picos(4 * LATER.0), 7, ALL_SECTORS, Picos::ZERO);
     assert_eq!(load(&mut slice, Picos(5 * LATER.0), true), 268);
     let (cache, dram) = slice.counts();
     assert_eq!((cache.load_hits, cache.load_misses), (4, 0));
@@ -72,8 +80,35 @@ fn stores_wait_for_stores_and_loads_for_loads() {
     let mut slice = halves();
     (0..9).for_each(|line| slice.place(Picos::ZERO, line));
     let line = Picos(6400);
-    let ends: Vec<u64> = (0..4).map(|at| slice.store(LATER, at, line).0).collect();
+    let ends: Vec<u64> = (0..4)
+        .map(|at| slice.store(LATER, at, ALL_SECTORS, line).0)
+        .collect();
     let steps: Vec<u64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert_eq!(steps, [6400; 3]);
-    assert_eq!((slice.load(LATER, 8, false) - LATER).as_nanos(), 100);
+    assert_eq!(
+        (slice.load(LATER, 8, ALL_SECTORS, false) - LATER).as_nanos(),
+        100
+    );
+}
+
+#[test]
+fn a_miss_fetches_the_neighbors_of_its_sectors() {
+    let mut machine = GpuMachine::gtx480();
+    machine.l2_fetch_bytes = Some(64);
+    machine.memory = Memory::Rate {
+        bandwidth: pagemill_types::Bandwidth::new(1_000_000_000_000).expect("it is a rate"),
+        latency: Picos::from_nanos(300),
+        slices: 1,
+        writes: None,
+    };
+    let mut slice = PartitionSlice::new(&machine);
+    for (sectors, bytes) in [(0b0001, 64), (0b0010, 64), (0b0110, 128), (0b1111, 128)] {
+        slice.load(LATER, 7, sectors, false);
+        assert_eq!(slice.counts().1.bytes, bytes, "{sectors:#06b}");
+    }
+    slice.store(LATER, 8, 0b0001, Picos::ZERO);
+    slice.load(LATER, 8, 0b0001, false);
+    assert_eq!(slice.counts().1.bytes, 128, "what is stored is there");
+    slice.load(LATER, 8, 0b0100, false);
+    assert_eq!(slice.counts().1.bytes, 192);
 }
