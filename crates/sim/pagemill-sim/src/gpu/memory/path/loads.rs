@@ -19,7 +19,7 @@ impl MemoryPath {
             Lookup::Hit(data_at) => Progress::Done(data_at.max(at + self.l1_hit)),
             Lookup::Blocked(free_at) => Progress::Blocked(free_at, Stage::Resident),
             Lookup::Miss(miss) => {
-                let done = self.from_slice(at, request.sm, place, miss.sectors);
+                let done = self.brought(at, request.sm, place, miss.sectors);
                 self.sms[request.sm as usize].l1.fill(miss, done);
                 self.write_local_back(at, request.sm, miss.writeback);
                 Progress::Done(done)
@@ -34,12 +34,12 @@ impl MemoryPath {
             return self.host_link.link.read(at, requests, bytes);
         }
         let place = self.map.place(request.segment);
-        self.from_slice(at, request.sm, place, request.sectors)
+        self.brought(at, request.sm, place, request.sectors)
     }
 
     /// When sectors of a line are at SM `sm`, asked for at `at`.
     #[inline]
-    fn from_slice(&mut self, at: Picos, sm: u32, place: PartitionPlace, sectors: u8) -> Picos {
+    fn brought(&mut self, at: Picos, sm: u32, place: PartitionPlace, sectors: u8) -> Picos {
         // Answers come back at the port's rate. Booked in the order of requests, so that a slow one does not hold up the
         // fast ones behind it.
         let busy = self.return_busy[usize::from(sectors)];
