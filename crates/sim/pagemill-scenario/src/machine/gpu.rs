@@ -15,10 +15,12 @@ use pagemill_sim::{
 };
 use pagemill_types::{PageSize, Picos};
 
+use super::amounts::{bytes, cycles, number};
+
 use super::{Machine, MachineFile, Refused};
-use crate::document::{Node, Reader};
+use crate::document::Reader;
 use crate::kind_names;
-use crate::quantity::{self, Wrong, one_of, registered, show_bytes};
+use crate::quantity::{self, one_of, registered, show_bytes};
 use crate::sourced::SourcedSection;
 
 /// Reads and checks the simulated GPU of `file`; `page` is the page size that the TLBs see.
@@ -533,20 +535,4 @@ fn read_host(mut host: SourcedSection<'_>) -> Option<Host> {
         reads: reads?.unwrap_or_default(),
         copies: copies?.unwrap_or_default(),
     })
-}
-
-pub(super) fn number(node: &Node) -> Result<u32, Wrong> {
-    small(quantity::any_count(node)?)
-}
-
-pub(super) fn bytes(node: &Node) -> Result<u32, Wrong> {
-    small(quantity::bytes(node)?)
-}
-
-fn cycles(node: &Node) -> Result<u32, Wrong> {
-    small(quantity::cycles(node)?)
-}
-
-fn small(amount: u64) -> Result<u32, Wrong> {
-    u32::try_from(amount).map_err(|_| Wrong::new(format!("it has to be at most {}", u32::MAX)))
 }

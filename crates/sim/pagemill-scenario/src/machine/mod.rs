@@ -1,5 +1,6 @@
 //! Machine files: every value with its unit and its source. One module for each kind of machine.
 
+mod amounts;
 pub(crate) mod base;
 pub(crate) mod coloring;
 pub(crate) mod gpu;

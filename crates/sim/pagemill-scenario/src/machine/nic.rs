@@ -8,7 +8,7 @@ use pagemill_sim::nic::{
     PortSpec, TableSpec, WireSpec,
 };
 
-use super::gpu::{bytes, number};
+use super::amounts::{bytes, number};
 use super::{Machine, MachineFile, Refused};
 use crate::document::{Kind, Node, Origin, Reader, SourceText};
 use crate::error::{InputErrors, Problem};

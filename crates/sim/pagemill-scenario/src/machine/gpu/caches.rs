@@ -1,6 +1,6 @@
 //! Caches and what lies between them.
 
-use super::{bytes, cycles, number};
+use super::super::amounts::{bytes, cycles, number};
 use crate::quantity;
 use crate::sourced::SourcedSection;
 use pagemill_sim::InterconnectSpec;

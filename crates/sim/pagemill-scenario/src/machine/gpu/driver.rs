@@ -10,7 +10,8 @@ use pagemill_sim::{
     TranslationSpec, WriteBursts,
 };
 
-use super::{EVICTION_POLICIES, GpuMemory, bytes, number};
+use super::super::amounts::{bytes, number};
+use super::{EVICTION_POLICIES, GpuMemory};
 use pagemill_types::Picos;
 
 use crate::document::Node;
