@@ -61,6 +61,9 @@ Arguments:
           A scenario file, or the name of a built-in scenario
 
 Options:
+      --machine <NAME,..>
+          The machine instead of the scenario's, by name or by file; several are swept
+
       --set <KEY=VALUE>
           Replace a value or a sweep of the scenario or its machine; a list sweeps
           
