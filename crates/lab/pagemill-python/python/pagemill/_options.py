@@ -34,6 +34,7 @@ class CudaOptions(TypedDict, total=False):
     check: Flag
     detail: Text
     verbose: Flag
+    hints: File
 
 
 class MpiOptions(TypedDict, total=False):
@@ -102,6 +103,9 @@ class AdviseProgramOptions(TypedDict, total=False):
     runs: Count
     ignore_lines: Texts
     apply: Flag
+    hints: File
+    on: Text
+    gpu_runs: Count
     machines: Text
     factors: Text
     bearable: Number
