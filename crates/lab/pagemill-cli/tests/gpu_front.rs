@@ -297,6 +297,25 @@ fn a_recording_has_the_rows_of_a_profile() {
     );
     assert!(!of_table(&rows, "kernel").is_empty());
     assert!(folder.path().join("recorded/report.html").is_file());
+    let partly = [
+        ("PAGEMILL_CUPTI", library.as_os_str()),
+        (
+            "FAKE_CUPTI_FAIL",
+            std::ffi::OsStr::new("cuptiActivityEnable of kind 1"),
+        ),
+    ];
+    let ran = nested_with(
+        folder.path(),
+        &["--functional"],
+        &["gpu", "record"],
+        &partly,
+    );
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("was not recorded: cuptiActivityEnable"),
+        "{}",
+        ran.stderr
+    );
     let missing = [("PAGEMILL_CUPTI", std::ffi::OsStr::new("/nowhere"))];
     let ran = nested_with(
         folder.path(),
@@ -306,4 +325,33 @@ fn a_recording_has_the_rows_of_a_profile() {
     );
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     assert!(ran.stderr.contains("nvidia-cuda-cupti"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_run_that_moves_nothing_leaves_no_hints() {
+    let folder = tempfile::tempdir().expect("a folder");
+    if program(folder.path()).is_none() {
+        return;
+    }
+    let mut command = pagemill(folder.path());
+    command.args([
+        "cuda",
+        "--machine",
+        "h100",
+        "--mode",
+        "zero-copy",
+        "--hints",
+        "none.toml",
+        "--",
+        "./front",
+    ]);
+    let ran = Finished::from(command.output().expect("it starts"));
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("nothing moved to the GPU for a launch under zero-copy"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!folder.path().join("none.toml").exists());
 }

@@ -145,6 +145,13 @@ pub fn of_moves(spec: &CudaPoint, outcome: &Outcome) -> Result<Hints, String> {
     let made = only(&outcome.made)?;
     let map = Map::decode(&outcome.page_map)
         .map_err(|error| format!("the run has no page map: {error}"))?;
+    if map.bands.len() != made.len() {
+        return Err(
+            "the page map is that of the first process of the program, and another allocates managed memory: give the program that \
+             allocates instead of what starts it"
+                .to_owned(),
+        );
+    }
     if map.sampled_bits > 0 || map.full_ps.is_some() {
         return Err(
             "more pages moved than a page map keeps, so that it is not known what moved before each launch: run the program with less \
@@ -185,6 +192,12 @@ pub fn of_moves(spec: &CudaPoint, outcome: &Outcome) -> Result<Hints, String> {
                     .push([first, last]);
             }
         }
+    }
+    if moved.is_empty() {
+        return Err(format!(
+            "nothing moved to the GPU for a launch under {}: choose multi-range, single-range, whole-page, or on-demand",
+            spec.transfer.mode
+        ));
     }
     let calls = moved.into_iter().map(|((launch, place), ranges)| {
         (

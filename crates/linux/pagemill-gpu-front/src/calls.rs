@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::mem::transmute;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use pagemill_gpu::{Deed, HintAction};
 
@@ -66,12 +67,18 @@ pub fn make(deed: &Deed, stream: *mut c_void) -> Result<(), String> {
 
 /// Whether launches in `stream` go into a graph instead of to the GPU.
 pub fn is_capturing(stream: *mut c_void) -> bool {
-    let Some(ask) = of_driver(c"cuStreamIsCapturing") else {
+    static ASK: OnceLock<Option<IsCapturing>> = OnceLock::new();
+    let ask = ASK.get_or_init(|| {
+        let found = of_driver(c"cuStreamIsCapturing");
+        // SAFETY: the driver's function of this name has this type.
+        found.map(|found| unsafe { transmute::<*mut c_void, IsCapturing>(found) })
+    });
+    let Some(ask) = ask else {
         return false;
     };
     let mut status = 0;
-    // SAFETY: the driver's function of this name has this type; the stream is the program's, and the answer has room.
-    let answer = unsafe { transmute::<*mut c_void, IsCapturing>(ask)(stream, &raw mut status) };
+    // SAFETY: the stream is the program's, and the answer has room.
+    let answer = unsafe { ask(stream, &raw mut status) };
     answer == SUCCESS && status != 0
 }
 

@@ -16,7 +16,7 @@ const NEVER: u32 = u32::MAX;
 
 /// Launches that the driver took.
 static LAUNCHES: AtomicU64 = AtomicU64::new(0);
-/// The launch before which something is to be done: one comparison for all others.
+/// The launch before which something is to be done next.
 static NEXT_DUE: AtomicU32 = AtomicU32::new(NEVER);
 /// When the first launch began and the last call ended, in nanoseconds; 0: not yet.
 static FIRST_NS: AtomicU64 = AtomicU64::new(0);
@@ -127,20 +127,20 @@ pub fn freeing(address: u64) {
 /// The program is about to launch a kernel in `stream`.
 pub fn launching(stream: *mut c_void) {
     note_first();
+    let due = NEXT_DUE.load(Ordering::Relaxed);
+    if due == NEVER {
+        return;
+    }
+    // A launch that goes into a graph is none, and would move the numbers of all that follow.
+    if calls::is_capturing(stream) {
+        let reason = "the program captures launches into a graph, so that they cannot be counted";
+        return guarded(|process| stop_counting(process, reason));
+    }
     let number = LAUNCHES.load(Ordering::Relaxed) + 1;
-    if number < u64::from(NEXT_DUE.load(Ordering::Relaxed)) {
+    if number < u64::from(due) {
         return;
     }
     guarded(|process| {
-        if NEXT_DUE.load(Ordering::Relaxed) == NEVER {
-            return;
-        }
-        if calls::is_capturing(stream) {
-            return stop_counting(
-                process,
-                "the program captures launches into a graph, so that they cannot be counted",
-            );
-        }
         let deeds = {
             let mut front = process.front();
             let deeds = front.before_launch(number.min(u64::from(NEVER - 1)) as u32);

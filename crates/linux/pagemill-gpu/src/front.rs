@@ -4,16 +4,19 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::hints::{HintAction, HintCall, Hints};
+use crate::left;
 
 /// The folder that a front finds its hints in, and leaves its reports in.
 pub const FRONT_FOLDER: &str = "PAGEMILL_GPU_FRONT";
 /// The file of hints in it.
 pub const HINTS_FILE: &str = "hints.toml";
+/// How the files of reports begin.
+const FILES: &str = "front";
 /// The layout of a report.
 const VERSION: u32 = 1;
 
@@ -31,8 +34,6 @@ pub struct Front {
     outcomes: Vec<Outcome>,
     /// Calls before launches that are still to be made, the next one last.
     waiting: Vec<(u32, usize)>,
-    /// Why launches cannot be counted any more.
-    uncounted: Option<String>,
 }
 
 /// A call to make now.
@@ -93,7 +94,6 @@ impl Front {
             alive: BTreeMap::new(),
             places: BTreeMap::new(),
             waiting,
-            uncounted: None,
         }
     }
 
@@ -156,12 +156,8 @@ impl Front {
 
     /// Launches cannot be counted from here on, for `reason`: what was to be done before them is left out.
     pub fn stop_counting(&mut self, reason: &str) {
-        if self.uncounted.is_none() && !self.waiting.is_empty() {
-            self.uncounted = Some(reason.to_owned());
-            let left = std::mem::take(&mut self.waiting);
-            for (_, call) in left {
-                self.outcomes[call] = Outcome::LeftOut(reason.to_owned());
-            }
+        for (_, call) in std::mem::take(&mut self.waiting) {
+            self.outcomes[call] = Outcome::LeftOut(reason.to_owned());
         }
     }
 
@@ -226,10 +222,7 @@ impl FrontReport {
     /// # Errors
     /// The file system refuses.
     pub fn write(&self, folder: &Path) -> std::io::Result<()> {
-        let file = folder.join(format!("front-{}.json", self.process));
-        let unfinished = file.with_extension("unfinished");
-        std::fs::write(&unfinished, serde_json::to_vec(self)?)?;
-        std::fs::rename(unfinished, file)
+        left::write(folder, FILES, self.process, self)
     }
 
     /// The reports in `folder`, those of the earliest processes first.
@@ -237,33 +230,8 @@ impl FrontReport {
     /// # Errors
     /// One cannot be read, or is of another version of pagemill.
     pub fn read_all(folder: &Path) -> Result<Vec<Self>, String> {
-        let told =
-            |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-        let entries = std::fs::read_dir(folder).map_err(|error| told(folder, &error))?;
-        let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-        let is_report = |path: &PathBuf| {
-            let name = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .unwrap_or("");
-            name.starts_with("front-") && name.ends_with(".json")
-        };
-        let mut reports = Vec::new();
-        for path in paths.filter(is_report) {
-            let text = std::fs::read(&path).map_err(|error| told(&path, &error))?;
-            let report: Self =
-                serde_json::from_slice(&text).map_err(|error| told(&path, &error))?;
-            if report.version != VERSION {
-                let error = format!(
-                    "its version is {}, and this command's {VERSION}",
-                    report.version
-                );
-                return Err(told(&path, &error));
-            }
-            reports.push(report);
-        }
-        reports.sort_by_key(|report| report.process);
-        Ok(reports)
+        let all = left::read_all(folder, FILES, |report: &Self| (report.version, VERSION))?;
+        Ok(all.into_iter().map(|(_, report)| report).collect())
     }
 }
 

@@ -17,6 +17,7 @@ mod hints;
 pub mod host;
 mod kernel;
 mod lcg;
+mod left;
 pub mod recording;
 mod run;
 mod size;

@@ -5,8 +5,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::left;
+
 /// The variable by which a program is recorded: `1`.
 pub const RECORD: &str = "PAGEMILL_GPU_RECORD";
+
+/// How the files of recordings begin.
+const FILES: &str = "record";
 
 /// What [`Recording::version`] is in files of this form.
 pub const VERSION: u32 = 1;
@@ -196,34 +201,22 @@ fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::
     String::deserialize(deserializer).map(Arc::from)
 }
 
+impl Recording {
+    /// Writes that of `process` into `folder`, whole or not at all.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn write(&self, folder: &Path, process: u32) -> std::io::Result<()> {
+        left::write(folder, FILES, process, self)
+    }
+}
+
 /// The recordings in `folder`, each with its process.
 ///
 /// # Errors
 /// One cannot be read, or is of another version of pagemill.
 pub fn read_all(folder: &Path) -> Result<Vec<(u32, Recording)>, String> {
-    let told = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let entries = std::fs::read_dir(folder).map_err(|error| told(folder, &error))?;
-    let mut all = Vec::new();
-    for path in entries.filter_map(|entry| entry.ok().map(|entry| entry.path())) {
-        let name = path.file_name().and_then(|name| name.to_str());
-        let number = name.and_then(|name| name.strip_prefix("record-")?.strip_suffix(".json"));
-        let Some(process) = number.and_then(|number| number.parse().ok()) else {
-            continue;
-        };
-        let text = std::fs::read(&path).map_err(|error| told(&path, &error))?;
-        let recording: Recording =
-            serde_json::from_slice(&text).map_err(|error| told(&path, &error))?;
-        if recording.version != VERSION {
-            return Err(told(
-                &path,
-                &format!(
-                    "its version is {}, and this command's {VERSION}",
-                    recording.version
-                ),
-            ));
-        }
-        all.push((process, recording));
-    }
-    all.sort_by_key(|(process, _)| *process);
-    Ok(all)
+    left::read_all(folder, FILES, |recording: &Recording| {
+        (recording.version, VERSION)
+    })
 }

@@ -5,7 +5,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -56,6 +56,13 @@ pub fn run(command: &mut Command, at_kill: AtKill) -> io::Result<ExitStatus> {
     let status = child.wait();
     forget(child.id());
     status
+}
+
+/// How a program ended, as a shell says it: 128 and the signal's number if one ended it.
+pub fn exit_code(status: ExitStatus) -> u8 {
+    let signal = status.signal().map(|signal| 128 + signal);
+    let code = status.code().or(signal);
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
 /// As [`run`], and says what the program used.

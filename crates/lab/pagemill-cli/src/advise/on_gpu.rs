@@ -253,6 +253,8 @@ impl Measured {
             set.columns.push(Column::metric(name, kind, doc));
         }
         set.rows.extend(self.rows.iter().cloned());
+        // Times of a real machine differ from run to run.
+        set.measured = true;
     }
 }
 

@@ -36,6 +36,13 @@ pub struct GpuRunArguments {
     #[arg(long, value_name = "FILE")]
     pub hints: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub shown: ShownArguments,
+}
+
+// No doc comment: it would become that of the command.
+#[derive(Args, Debug)]
+pub struct ShownArguments {
     /// Write results to standard output in this form, and the program's output to standard error
     ///
     /// Without it, standard output is the program's, and a table goes to standard error.
@@ -59,19 +66,8 @@ pub struct GpuRunArguments {
 /// CUPTI.
 #[derive(Args, Debug)]
 pub struct GpuRecordArguments {
-    /// Write results to standard output in this form, and the program's output to standard error
-    #[arg(long, value_enum)]
-    pub format: Option<RunFormat>,
-
-    /// Also write results.json, results.csv, results.parquet, report.html and pages.json to this directory
-    ///
-    /// Replaced as a whole at the end; refused if it holds anything but earlier results.
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-
-    /// The program and its arguments, after `--`
-    #[arg(required = true, last = true, value_name = "PROGRAM")]
-    pub command: Vec<String>,
+    #[command(flatten)]
+    pub shown: ShownArguments,
 }
 
 /// The patterns and strategies are those of the simulator, and so are the columns of the results.

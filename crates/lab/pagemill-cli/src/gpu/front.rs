@@ -1,15 +1,19 @@
 //! One run of a program with the library in front of the driver.
 
 use std::fs::File;
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 
 use pagemill_gpu::recording::{self, RECORD, Recording};
 use pagemill_gpu::{FRONT_FOLDER, FrontReport, HINTS_FILE, Hints};
 use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::scratch::Scratch;
+use pagemill_report::ResultSet;
+use pagemill_report::table::{TableStyle, render};
 
+use super::arguments::ShownArguments;
 use super::bench::failure;
 use crate::failure::Failure;
+use crate::output::{RunFormat, hand_over, note, print_results};
 use crate::preload::{find_library, with_library};
 
 const LIBRARY: &str = "libpagemill_gpu_front.so";
@@ -24,6 +28,27 @@ pub enum Watched {
     OnStandardError,
     /// Into this file, to be compared.
     In(File),
+}
+
+impl Watched {
+    /// Beside results in a form, if there is one.
+    pub fn beside(format: Option<RunFormat>) -> Self {
+        match format {
+            Some(_) => Self::OnStandardError,
+            None => Self::Shown,
+        }
+    }
+}
+
+/// Shows results: standard output is theirs in a form that was asked for, else the program's.
+pub fn show(shown: &ShownArguments, set: &ResultSet) -> Result<(), Failure> {
+    hand_over(shown.out.as_deref(), set, || match shown.format {
+        Some(format) => print_results(set, format),
+        None => {
+            note(render(set, &TableStyle::for_stderr()).trim_end());
+            Ok(())
+        }
+    })
 }
 
 /// What a run left.
@@ -107,14 +132,7 @@ fn run(
         .map_err(|error| Failure::Usage(format!("cannot start {}: {error}", command[0])))?;
     let reports = FrontReport::read_all(folder.path()).map_err(Failure::Run)?;
     Ok(Ran {
-        exit_code: exit_code(status),
+        exit_code: children::exit_code(status),
         reports,
     })
-}
-
-fn exit_code(status: ExitStatus) -> u8 {
-    use std::os::unix::process::ExitStatusExt;
-    let signal = status.signal().map(|signal| 128 + signal);
-    let code = status.code().or(signal);
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }

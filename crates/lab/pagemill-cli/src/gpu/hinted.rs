@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use pagemill_gpu::{FrontReport, HintCall, Hints, Outcome};
-use pagemill_report::table::{TableStyle, render};
 use pagemill_report::{Column, ColumnKind, ResultSet, Row};
 
 use super::arguments::GpuRunArguments;
-use super::front::{Ran, Watched, run_in_front};
+use super::front::{Ran, Watched, run_in_front, show};
 use crate::failure::Failure;
-use crate::output::{check_out, hand_over, note, print_results};
+use crate::output::{check_out, note};
 
 /// Values of the column `table`.
 const PROCESS_ROW: &str = "process";
@@ -17,27 +16,17 @@ const HINT_ROW: &str = "hint";
 
 /// Runs the program, says what became of the hints, and ends as the program did.
 pub fn run(arguments: &GpuRunArguments) -> Result<(), Failure> {
-    check_out(arguments.out.as_deref())?;
+    check_out(arguments.shown.out.as_deref())?;
     let hints = arguments.hints.as_deref().map(read).transpose()?;
-    let watched = match arguments.format {
-        Some(_) => Watched::OnStandardError,
-        None => Watched::Shown,
-    };
-    let ran = run_in_front(&arguments.command, hints.as_ref(), watched)?;
+    let (shown, command) = (&arguments.shown, &arguments.shown.command);
+    let ran = run_in_front(command, hints.as_ref(), Watched::beside(shown.format))?;
     if ran.reports.is_empty() {
-        return without_report(&arguments.command[0], &ran);
+        return without_report(&command[0], &ran);
     }
     for text in ran.reports.iter().flat_map(|report| &report.failed) {
         note(&format!("pagemill: {text}"));
     }
-    let set = result_set(&arguments.command, hints.as_ref(), &ran.reports);
-    hand_over(arguments.out.as_deref(), &set, || match arguments.format {
-        Some(format) => print_results(&set, format),
-        None => {
-            note(render(&set, &TableStyle::for_stdout()).trim_end());
-            Ok(())
-        }
-    })?;
+    show(shown, &result_set(command, hints.as_ref(), &ran.reports))?;
     match (ran.exit_code, hints) {
         (0, Some(hints)) => all_made(&hints, &ran.reports),
         (0, None) => Ok(()),
@@ -112,6 +101,7 @@ fn result_set(command: &[String], hints: Option<&Hints>, reports: &[FrontReport]
             None => "No hints were given.".to_owned(),
         },
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
+        measured: true,
         columns: columns(),
         rows,
         ..ResultSet::default()

@@ -19,6 +19,6 @@ use crate::failure::Failure;
 pub fn gpu(arguments: &GpuArguments) -> Result<(), Failure> {
     match &arguments.command {
         GpuCommand::Run(arguments) => hinted::run(arguments),
-        GpuCommand::Record(arguments) => record::record(arguments),
+        GpuCommand::Record(arguments) => record::record(&arguments.shown),
     }
 }

@@ -4,47 +4,40 @@ use pagemill_gpu::FrontReport;
 use pagemill_gpu::recording::{Cause, Direction, Recording};
 use pagemill_report::ResultSet;
 
-use super::arguments::GpuRecordArguments;
-use super::front::{Ran, Watched, recorded_in_front};
+use super::arguments::ShownArguments;
+use super::front::{Ran, Watched, recorded_in_front, show};
 use crate::failure::Failure;
 use crate::nsight::{Areas, Event, Recorded, Replay, What, Why, result_set};
-use crate::output::{check_out, hand_over, note, print_results};
+use crate::output::{check_out, note};
 
 /// What cannot be read in a recording's place.
 const MISSING: &str = "nothing was recorded: install CUPTI (the Python package nvidia-cuda-cupti, or CUDA's toolkit), or name its library in \
                        PAGEMILL_CUPTI";
 
 /// Runs the program, and shows what it did.
-pub fn record(arguments: &GpuRecordArguments) -> Result<(), Failure> {
+pub fn record(arguments: &ShownArguments) -> Result<(), Failure> {
     check_out(arguments.out.as_deref())?;
-    let watched = match arguments.format {
-        Some(_) => Watched::OnStandardError,
-        None => Watched::Shown,
-    };
-    let (ran, recordings) = recorded_in_front(&arguments.command, watched)?;
+    let (ran, recordings) =
+        recorded_in_front(&arguments.command, Watched::beside(arguments.format))?;
     let program = &arguments.command[0];
     let (report, recording) = only(program, &ran, recordings)?;
-    warn(&recording);
+    let missing = missing(&recording);
     if recording.cupti_version.is_none() {
+        missing
+            .iter()
+            .for_each(|text| note(&format!("pagemill: {text}")));
         return Err(Failure::NoDevice(MISSING.to_owned()));
     }
-    let set = replayed(&arguments.command, &report, &recording)?;
-    hand_over(arguments.out.as_deref(), &set, || match arguments.format {
-        Some(format) => print_results(&set, format),
-        None => {
-            note(
-                pagemill_report::table::render(
-                    &set,
-                    &pagemill_report::table::TableStyle::for_stderr(),
-                )
-                .trim_end(),
-            );
-            Ok(())
-        }
-    })?;
-    match ran.exit_code {
-        0 => Ok(()),
-        code => Err(Failure::Program(code)),
+    let mut set = replayed(&arguments.command, &report, &recording)?;
+    set.summary.warnings.extend(missing.iter().cloned());
+    show(arguments, &set)?;
+    match (ran.exit_code, missing.is_empty()) {
+        (0, true) => Ok(()),
+        (0, false) => Err(Failure::Run(format!(
+            "the program ran, and a part of what it did was not recorded: {}",
+            missing.join("; ")
+        ))),
+        (code, _) => Err(Failure::Program(code)),
     }
 }
 
@@ -83,17 +76,12 @@ fn only(
     Ok((report, recording))
 }
 
-/// Says what is missing.
-fn warn(recording: &Recording) {
-    for text in &recording.failed {
-        note(&format!("pagemill: {text}"));
-    }
+/// What a recording lacks, so that its sums are too low.
+fn missing(recording: &Recording) -> Vec<String> {
     let lost = recording.dropped + recording.left_out;
-    if lost > 0 {
-        note(&format!(
-            "pagemill: {lost} records of CUPTI were lost, so that all sums are too low: record a shorter run"
-        ));
-    }
+    let lost =
+        (lost > 0).then(|| format!("{lost} records of CUPTI were lost: record a shorter run"));
+    recording.failed.iter().cloned().chain(lost).collect()
 }
 
 /// The results of a recording, by the mechanism that reads profiles.

@@ -10,7 +10,6 @@ mod timeline;
 pub use arguments::MpiArguments;
 
 use std::ffi::OsString;
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -193,7 +192,7 @@ fn run_job(
         let schedule = job.schedule().map_err(Failure::Run)?;
         write_file(path, |out| out.write_all(schedule.as_bytes()))?;
     }
-    Ok(exit_code(status.code(), status.signal()))
+    Ok(children::exit_code(status))
 }
 
 /// Says on standard error what the user has to know of a run that is over.
@@ -265,10 +264,4 @@ fn split(command: &[OsString]) -> Result<(&OsString, &[OsString]), Failure> {
 
 fn failed(error: launch::LaunchError) -> Failure {
     Failure::Run(error.to_string())
-}
-
-/// As a shell would tell it: 128 and the number of the signal.
-fn exit_code(code: Option<i32>, signal: Option<i32>) -> u8 {
-    let told = code.unwrap_or(128 + signal.unwrap_or(0));
-    u8::try_from(told).unwrap_or(1)
 }

@@ -8,14 +8,12 @@ mod cupti;
 mod layout;
 mod library;
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cupti::IN_USE;
-use pagemill_gpu::recording::{self, Recording};
+use pagemill_gpu::recording;
 
 /// The process that is recorded; 0 before [`start`] and after [`finish`].
 static RECORDED: AtomicU32 = AtomicU32::new(0);
@@ -68,14 +66,5 @@ pub fn finish(folder: &Path) {
     recording.version = recording::VERSION;
     recording.dropped = dropped.unwrap_or(0);
     // The program has nothing to do with it; `pagemill gpu record` sees that there is no file.
-    let _ = write(&recording, folder, id);
-}
-
-/// Under another name first: a file of the right name is complete.
-fn write(recording: &Recording, folder: &Path, id: u32) -> io::Result<()> {
-    let temporary = folder.join(format!(".record-{id}.json.new"));
-    let mut file = BufWriter::new(File::create(&temporary)?);
-    serde_json::to_writer(&mut file, recording)?;
-    file.flush()?;
-    std::fs::rename(&temporary, folder.join(format!("record-{id}.json")))
+    let _ = recording.write(folder, id);
 }

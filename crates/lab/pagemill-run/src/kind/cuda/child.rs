@@ -62,7 +62,7 @@ pub fn run(
         .map_err(|error| not_started(&spec.command[0], &error))?;
     let results = Results::read_all(folder.path()).map_err(|error| failed(&error))?;
     let finished = Finished {
-        exit_code: exit_code(status),
+        exit_code: children::exit_code(status),
         status,
         results,
     };
@@ -256,14 +256,6 @@ fn xla_flags(before: Option<OsString>) -> OsString {
         }
         None => all,
     }
-}
-
-fn exit_code(status: ExitStatus) -> u8 {
-    use std::os::unix::process::ExitStatusExt;
-    let code = status
-        .code()
-        .or_else(|| status.signal().map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
 #[cfg(test)]
