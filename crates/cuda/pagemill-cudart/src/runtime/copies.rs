@@ -190,7 +190,11 @@ impl Runtime {
                 (to_gpu, _) => gpu.transfer(at, bytes, link_direction(to_gpu)),
             };
             if to == Side::Device {
-                note_written(gpu, done, &copy.to, &copy.extent);
+                let note = match from {
+                    Side::Device => Gpu::note_written,
+                    _ => Gpu::note_copied,
+                };
+                note_rows(gpu, note, done, (&copy.to, &copy.extent));
             }
             Ok(done)
         })?;
@@ -216,7 +220,7 @@ impl Runtime {
                 (Some((buffer, range)), _) => gpu.copy_to_gpu(at, buffer, range)?,
                 (None, Side::Device) => {
                     let done = gpu.occupy(at, on_board);
-                    note_written(gpu, done, span, extent);
+                    note_rows(gpu, Gpu::note_written, done, (span, extent));
                     done
                 }
                 (None, _) => at,
@@ -238,11 +242,16 @@ impl Runtime {
     }
 }
 
-/// Rows of GPU memory have been written by `at`.
-fn note_written(gpu: &mut Gpu, at: Picos, span: &Span, extent: &Extent) {
+/// Rows of GPU memory have been written by `at`, each for `note`.
+fn note_rows(
+    gpu: &mut Gpu,
+    note: fn(&mut Gpu, Picos, VirtAddr, u64),
+    at: Picos,
+    (span, extent): (&Span, &Extent),
+) {
     let rows = (0..extent.slices).flat_map(|slice| (0..extent.rows).map(move |row| (row, slice)));
     for (row, slice) in rows {
         let address = VirtAddr(span.address + span.offset(row, slice));
-        gpu.note_written(at, address, extent.width_bytes);
+        note(gpu, at, address, extent.width_bytes);
     }
 }

@@ -344,9 +344,9 @@ impl Cache {
         found.is_some()
     }
 
-    /// `line` is there from `at` on, in one of two halves, and memory has it too: a link is so much slower that what it brings is
-    /// written back meanwhile. Nothing is counted. Where no way is free it is not there.
-    pub fn place(&mut self, at: Picos, line: u64) {
+    /// `line` is there from `at` on, in one of two halves; memory has it too, unless it is dirty. Nothing is counted,
+    /// and what has to make room is written back meanwhile. Where no way is free it is not there.
+    pub fn place(&mut self, at: Picos, line: u64, is_dirty: bool) {
         let counts = self.counts;
         let slot = match self.find(line) {
             Some(slot) => Some(slot),
@@ -356,6 +356,9 @@ impl Cache {
             let state = self.touch(slot);
             state.set_absent(0);
             state.last_use |= Line::FAR;
+            if is_dirty {
+                state.mark_dirty();
+            }
         }
         self.counts = counts;
     }

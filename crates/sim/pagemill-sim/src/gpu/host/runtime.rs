@@ -285,8 +285,15 @@ impl Gpu {
         }
     }
 
-    /// A copy or a fill that ends at `at` has written `bytes` at `address` of GPU memory.
+    /// A fill, or a copy within GPU memory, that ends at `at` has written `bytes` at `address`.
     pub fn note_written(&mut self, at: Picos, address: VirtAddr, bytes: u64) {
+        if self.options.timing {
+            self.timing_model.path.leave_written(at, address.0, bytes);
+        }
+    }
+
+    /// A copy over the link that ends at `at` has written `bytes` at `address` of GPU memory.
+    pub fn note_copied(&mut self, at: Picos, address: VirtAddr, bytes: u64) {
         if self.options.timing {
             self.timing_model.path.leave_copied(at, address.0, bytes);
         }

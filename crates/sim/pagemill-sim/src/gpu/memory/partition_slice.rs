@@ -159,8 +159,8 @@ impl PartitionSlice {
     }
 
     /// A copy engine or a fill has written a line.
-    pub(crate) fn place(&mut self, at: Picos, line: u64) {
-        self.cache.place(at, line);
+    pub(crate) fn place(&mut self, at: Picos, line: u64, is_dirty: bool) {
+        self.cache.place(at, line, is_dirty);
     }
 
     /// Changes words in sectors of a line in place for `cycles`; returns when the old data leaves.
@@ -279,15 +279,15 @@ pub(crate) fn leave_copied(
     slices: &mut [PartitionSlice],
     map: PartitionMap,
     at: Picos,
-    address: u64,
-    bytes: u64,
+    (address, bytes): (u64, u64),
+    is_dirty: bool,
 ) {
     let room: usize = slices.iter().map(PartitionSlice::capacity_lines).sum();
     let end = (address + bytes).div_ceil(SEGMENT_BYTES);
     let first = (address >> SEGMENT_SHIFT).max(end.saturating_sub(room as u64));
     for segment in first..end {
         let place = map.place(segment);
-        slices[place.partition].place(at, place.line);
+        slices[place.partition].place(at, place.line, is_dirty);
     }
 }
 

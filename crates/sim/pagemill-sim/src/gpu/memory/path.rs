@@ -338,10 +338,19 @@ impl MemoryPath {
         }
     }
 
-    /// A copy engine or a fill has written GPU memory by `at`.
+    /// A copy over the link has written `bytes` at `address` of GPU memory by `at`: memory has them by then, too.
     pub(crate) fn leave_copied(&mut self, at: Picos, address: u64, bytes: u64) {
-        if self.keeps_copies && bytes > 0 {
-            partition_slice::leave_copied(&mut self.slices, self.map, at, address, bytes);
+        self.leave(at, (address, bytes), false);
+    }
+
+    /// As [`Self::leave_copied`], of a fill or a copy within GPU memory: L2 writes them back when they make room.
+    pub(crate) fn leave_written(&mut self, at: Picos, address: u64, bytes: u64) {
+        self.leave(at, (address, bytes), true);
+    }
+
+    fn leave(&mut self, at: Picos, written: (u64, u64), is_dirty: bool) {
+        if self.keeps_copies && written.1 > 0 {
+            partition_slice::leave_copied(&mut self.slices, self.map, at, written, is_dirty);
         }
     }
 

@@ -59,7 +59,7 @@ const LATER: Picos = Picos(1_000_000_000);
 #[test]
 fn a_line_of_the_other_half_comes_from_there_once() {
     let mut slice = halves();
-    slice.place(Picos::ZERO, 7);
+    slice.place(Picos::ZERO, 7, false);
     let load = |slice: &mut PartitionSlice, at: Picos, is_far| {
         (slice.load(at, 7, ALL_SECTORS, is_far) - at).as_nanos()
     };
@@ -78,7 +78,7 @@ fn a_line_of_the_other_half_comes_from_there_once() {
 #[test]
 fn stores_wait_for_stores_and_loads_for_loads() {
     let mut slice = halves();
-    (0..9).for_each(|line| slice.place(Picos::ZERO, line));
+    (0..9).for_each(|line| slice.place(Picos::ZERO, line, false));
     let line = Picos(6400);
     let ends: Vec<u64> = (0..4)
         .map(|at| slice.store(LATER, at, ALL_SECTORS, line).0)
@@ -89,6 +89,21 @@ fn stores_wait_for_stores_and_loads_for_loads() {
         (slice.load(LATER, 8, ALL_SECTORS, false) - LATER).as_nanos(),
         100
     );
+}
+
+#[test]
+fn what_a_fill_leaves_is_written_back_when_it_makes_room() {
+    let written = |is_dirty| {
+        let mut slice = halves();
+        let lines = slice.capacity_lines() as u64;
+        (0..lines).for_each(|line| slice.place(Picos::ZERO, line, is_dirty));
+        (lines..2 * lines).for_each(|line| {
+            slice.load(LATER, line, ALL_SECTORS, false);
+        });
+        slice.counts().0.writebacks
+    };
+    assert_eq!(written(false), 0);
+    assert!(written(true) > 0);
 }
 
 #[test]
