@@ -119,20 +119,20 @@ impl PendingAccess {
     }
 }
 
-/// Cycles in which slices of L2 change the words of an atomic.
+/// Cycles in which slices of L2 change the words of an atomic. Its additions are taken so many a cycle; those to one
+/// word wait for each other, unless they were combined before.
 fn changing_cycles(access: &MemoryAccess, atomics: AtomicSpec) -> u32 {
     let addresses = access.addresses().into_iter().enumerate();
     let taking_part = addresses.filter(|(lane, _)| access.mask >> lane & 1 == 1);
-    let mut words: Vec<u64> = taking_part.map(|(_, address)| address).collect();
-    let lanes = words.len() as u32;
-    words.sort_unstable();
-    words.dedup();
-    let words = words.len() as u32;
-    let repeats = match access.combines {
-        true => 0,
-        false => lanes - words,
+    let mut lanes: Vec<u64> = taking_part.map(|(_, address)| address).collect();
+    lanes.sort_unstable();
+    let words = lanes.chunk_by(|one, next| one == next);
+    let (changes, longest) = match access.combines {
+        true => (words.count(), 1),
+        false => (lanes.len(), words.map(<[u64]>::len).max().unwrap_or(1)),
     };
-    words.div_ceil(atomics.words_per_cycle.max(1)) + repeats * atomics.repeat_cycles
+    let taken = changes.div_ceil(atomics.words_per_cycle.max(1) as usize);
+    taken.max((longest - 1) * atomics.repeat_cycles as usize) as u32
 }
 
 impl PendingAccess {
