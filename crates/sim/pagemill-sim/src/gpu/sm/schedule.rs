@@ -4,6 +4,7 @@
 //! the next one issues is its share of the block's latency, as a compiler's stall counts have it. Results of memory
 //! accesses are not waited for here: the scoreboard does that.
 
+mod joined;
 mod machine_code;
 mod pipe;
 
@@ -31,11 +32,23 @@ pub(crate) fn schedule(
         .flat_map(|info| info.reads.iter().chain(&info.writes))
         .max();
     let mut ready = vec![0u64; registers.map_or(0, |&last| last as usize + 1)];
-    let mut rest = instructions;
+    let timed: Vec<Timed<'_>> = match timings.machine_code {
+        None => instructions
+            .iter()
+            .map(|info| timed(info, timings))
+            .collect(),
+        Some(_) => (instructions.iter().zip(joined::joined(instructions)))
+            .map(|(info, is_joined)| match is_joined {
+                true => (info, Pipe::Integer, machine_code::NOTHING),
+                false => timed(info, timings),
+            })
+            .collect(),
+    };
+    let mut rest = &timed[..];
     while !rest.is_empty() {
         let next_leader = rest[1..]
             .iter()
-            .position(|info| info.block_leader)
+            .position(|(info, ..)| info.block_leader)
             .map_or(rest.len(), |at| at + 1);
         let (block, after) = rest.split_at(next_leader);
         schedule_block(block, timings, &mut ready, &mut costs);
@@ -44,8 +57,11 @@ pub(crate) fn schedule(
     costs
 }
 
+/// An instruction, the pipe that it takes, and for how long.
+type Timed<'a> = (&'a InstructionInfo, Pipe, InstructionTiming);
+
 fn schedule_block(
-    block: &[InstructionInfo],
+    block: &[Timed<'_>],
     timings: &InstructionTimings,
     ready: &mut [u64],
     costs: &mut Vec<Cost>,
@@ -56,14 +72,21 @@ fn schedule_block(
     let mut drained = 0u64;
     let mut issued_at = Vec::with_capacity(block.len());
     let mut pipes = [0u64; PIPES];
-    for info in block {
-        let (pipe, timing) = timing_of(info, timings);
+    for &(info, pipe, timing) in block {
         let operands = info
             .reads
             .iter()
             .map(|&register| ready[register as usize])
             .max()
             .unwrap_or(0);
+        if timing == machine_code::NOTHING {
+            for &register in &info.writes {
+                ready[register as usize] = operands;
+            }
+            issued_at.push(issue_at);
+            costs.push(Cost::default());
+            continue;
+        }
         let at = issue_at.max(operands).max(pipes[pipe as usize]);
         let result_at = at + u64::from(timing.latency_cycles);
         for &register in &info.writes {
@@ -83,7 +106,7 @@ fn schedule_block(
         });
     }
     if timings.machine_code.is_some() {
-        share_issue(block, timings, &mut costs[first..]);
+        share_issue(block, &mut costs[first..]);
     }
     // What a block leaves unfinished is waited for at its end: the branch there takes as long anyway.
     issued_at.push(issue_at.max(drained));
@@ -97,11 +120,10 @@ const PIPES: usize = 9;
 
 /// A scheduler issues one instruction each cycle, and each of its pipes takes its own cycles: the longest of these is what
 /// other warps see of the block, dealt out to its instructions.
-fn share_issue(block: &[InstructionInfo], timings: &InstructionTimings, costs: &mut [Cost]) {
+fn share_issue(block: &[Timed<'_>], costs: &mut [Cost]) {
     let mut pipes = [0u64; PIPES];
     let (mut issued, mut sum) = (0, 0);
-    for info in block {
-        let (pipe, timing) = timing_of(info, timings);
+    for &(_, pipe, timing) in block {
         let cycles = u64::from(timing.issue_cycles);
         pipes[pipe as usize] += cycles;
         issued += cycles.min(1);
@@ -117,11 +139,12 @@ fn share_issue(block: &[InstructionInfo], timings: &InstructionTimings, costs: &
     }
 }
 
-fn timing_of(info: &InstructionInfo, timings: &InstructionTimings) -> (Pipe, InstructionTiming) {
+fn timed<'a>(info: &'a InstructionInfo, timings: &InstructionTimings) -> Timed<'a> {
     let special = timings.machine_code.as_ref();
-    special
+    let (pipe, timing) = special
         .and_then(|code| machine_code::timing_of(info, timings, code))
-        .unwrap_or_else(|| class_timing(info.class, timings))
+        .unwrap_or_else(|| class_timing(info.class, timings));
+    (info, pipe, timing)
 }
 
 fn class_timing(

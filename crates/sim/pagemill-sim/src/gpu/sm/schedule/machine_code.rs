@@ -4,7 +4,7 @@ use super::pipe::Pipe;
 use crate::gpu::machine::{InstructionTiming, InstructionTimings, MachineCode};
 use pagemill_ptx::{InstructionClass, InstructionInfo};
 
-const NOTHING: InstructionTiming = InstructionTiming {
+pub(super) const NOTHING: InstructionTiming = InstructionTiming {
     issue_cycles: 0,
     latency_cycles: 0,
 };
@@ -25,6 +25,12 @@ pub(super) fn timing_of(
     let has = |part: &str| parts.contains(&part);
     let ty = *parts.last()?;
     match *parts.first()? {
+        "cvta" => Some((Pipe::Integer, NOTHING)),
+        "add" | "sub" | "and" | "or" | "xor" | "not" | "shl" | "shr" | "setp" | "selp"
+            if info.class == InstructionClass::Integer && ty.ends_with("64") =>
+        {
+            Some((Pipe::Integer, twice(timings.integer)))
+        }
         "popc" | "clz" | "bfind" | "brev" => Some((Pipe::Special, code.bit_count)),
         "cvt" => conversion(&parts, timings, code),
         "mul" | "mad" if info.class == InstructionClass::IntegerMultiply && ty.ends_with("64") => {
@@ -47,6 +53,38 @@ pub(super) fn timing_of(
         }
         "div" if ty == "f32" && has("rn") => Some((Pipe::Float32, code.float32_divide)),
         "sqrt" | "rcp" if ty == "f32" && has("rn") => Some((Pipe::Float32, code.float32_root)),
+        name if ty == "f32" => {
+            let steps = steps_beside(name, has("ftz"))?;
+            let InstructionTiming {
+                issue_cycles,
+                latency_cycles,
+            } = timings.special;
+            let timing = InstructionTiming {
+                issue_cycles,
+                latency_cycles: latency_cycles + steps * timings.float32.latency_cycles,
+            };
+            Some((Pipe::Special, timing))
+        }
+        _ => None,
+    }
+}
+
+/// One for each half of a register pair.
+fn twice(timing: InstructionTiming) -> InstructionTiming {
+    InstructionTiming {
+        issue_cycles: 2 * timing.issue_cycles,
+        latency_cycles: timing.latency_cycles + timing.issue_cycles,
+    }
+}
+
+/// Instructions of single precision before and after an approximation, each waiting for the one before: they scale
+/// numbers that the special unit takes for zero, unless `ftz` does. As `ptxas` 13.0 translates them for `sm_90`.
+fn steps_beside(name: &str, flushes: bool) -> Option<u32> {
+    match (name, flushes) {
+        ("rcp", false) => Some(5),
+        ("div", false) => Some(4),
+        ("ex2" | "lg2" | "sqrt" | "rsqrt", false) => Some(3),
+        ("sin" | "cos" | "div", _) => Some(1),
         _ => None,
     }
 }
@@ -59,6 +97,14 @@ fn conversion(
     let [.., to, from] = parts else { return None };
     let is_half = |ty: &str| ty.starts_with("f16") || ty.starts_with("bf16");
     match (is_integer(to), is_integer(from)) {
+        (true, true)
+            if matches!(
+                (*to, *from),
+                ("u64" | "s64", "u32") | ("u32" | "s32", "u64" | "s64")
+            ) =>
+        {
+            Some((Pipe::Integer, NOTHING))
+        }
         (true, true) => Some((Pipe::Integer, timings.integer)),
         (false, true) if *to == "f32" => Some((Pipe::Integer, code.integer_to_float)),
         (false, false) if is_half(to) || is_half(from) => Some((Pipe::Integer, timings.integer)),

@@ -139,6 +139,43 @@ fn sequences_cost_what_they_are_and_erased_copies_nothing() {
     assert_eq!(one("cvt.rn.f32.s32", Convert, false), (2, 4));
     assert_eq!(one("div.rn.f32", Special, false), (17, 59));
     assert_eq!(one("div.s64", Special, false), (72, 288));
-    assert_eq!(one("div.approx.f32", Special, false), (8, 17));
+    assert_eq!(one("div.approx.f32", Special, false), (8, 33));
+    assert_eq!(one("div.approx.ftz.f32", Special, false), (8, 21));
+    assert_eq!(one("lg2.approx.f32", Special, false), (8, 29));
+    assert_eq!(one("lg2.approx.ftz.f32", Special, false), (8, 17));
+    assert_eq!(one("add.s64", Integer, false), (4, 6));
+    assert_eq!(one("cvt.u64.u32", Convert, false), (0, 0));
     assert_eq!(one("sqrt.rn.f64", Special, false), (25, 124));
+}
+
+#[test]
+fn a_result_that_one_instruction_reads_may_join_it() {
+    let of = |opcode: &str, reads: &[u32], write: u32, leads: bool| InstructionInfo {
+        opcode: opcode.into(),
+        ..info(Integer, reads, &[write], leads)
+    };
+    let joined = |code: &[InstructionInfo]| joined::joined(code);
+    let add = |reads: &[u32], write, leads| of("add.s32", reads, write, leads);
+    let three = [add(&[0, 1], 2, true), add(&[2, 3], 4, false)];
+    assert_eq!(joined(&three), [true, false]);
+    let mut more = three.to_vec();
+    more.push(add(&[4, 5], 6, false));
+    assert_eq!(joined(&more), [true, false, false], "no sum of four");
+    more.push(add(&[6, 7], 8, false));
+    assert_eq!(joined(&more), [true, false, true, false]);
+    let read_twice = [three.to_vec(), vec![add(&[2, 5], 6, false)]].concat();
+    assert_eq!(joined(&read_twice), [false; 3]);
+    let elsewhere = [add(&[0, 1], 2, true), add(&[2, 3], 4, true)];
+    assert_eq!(joined(&elsewhere), [false; 2]);
+    let address = [
+        of("mul.wide.u32", &[0], 1, true),
+        of("add.s64", &[1, 2], 3, false),
+    ];
+    assert_eq!(joined(&address), [true, false]);
+    let signs = [
+        of("neg.f32", &[0], 1, true),
+        of("abs.f32", &[2], 3, false),
+        of("fma.rn.f32", &[1, 3, 4], 5, false),
+    ];
+    assert_eq!(joined(&signs), [true, true, false]);
 }
