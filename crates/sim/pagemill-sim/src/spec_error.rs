@@ -5,7 +5,7 @@ use std::fmt;
 /// A value that a specification cannot have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
-    /// Dotted name of the key, `tlb.entries`.
+    /// Dotted name of the key in a machine file, `tlb.entries`; `_bytes` or `_cycles` may follow.
     pub key: String,
     /// What was given.
     pub value: String,
@@ -22,11 +22,8 @@ impl fmt::Display for SpecError {
 impl std::error::Error for SpecError {}
 
 impl SpecError {
-    pub(crate) fn new(
-        key: impl Into<String>,
-        value: impl ToString,
-        allowed: impl Into<String>,
-    ) -> Self {
+    /// What was given for `key`, and what is allowed.
+    pub fn new(key: impl Into<String>, value: impl ToString, allowed: impl Into<String>) -> Self {
         Self {
             key: key.into(),
             value: value.to_string(),

@@ -66,5 +66,6 @@ pub(crate) fn spec_error(
         "cache_bytes" => error.value / 8,
         _ => error.value,
     };
-    SpecError::new(format!("{section}.{key}"), value, error.allowed)
+    let allowed = format!("must be {}", error.allowed);
+    SpecError::new(format!("{section}.{key}"), value, allowed)
 }

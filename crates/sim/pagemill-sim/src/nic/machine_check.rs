@@ -23,7 +23,7 @@ impl NicMachine {
             SpecError::new(
                 format!("att.{}", error.key),
                 error.value,
-                format!("it has to be {}", error.allowed),
+                format!("must be {}", error.allowed),
             )
         })
     }
@@ -63,7 +63,7 @@ impl NicMachine {
             ("engine.completion_bytes", engine.completion_bytes, 1, 4096),
             ("engine.segment_bytes", engine.segment_bytes, 64, 1 << 20),
             (
-                "table.fetches_in_flight",
+                "att.fetches_in_flight",
                 self.table.fetches_in_flight,
                 1,
                 1 << 16,
@@ -105,7 +105,7 @@ impl NicMachine {
             ("engine.rdma_gap", self.engine.rdma_gap),
             ("engine.send_latency", self.engine.send_latency),
             ("engine.receive_latency", self.engine.receive_latency),
-            ("table.lookup_latency", self.table.lookup_latency),
+            ("att.lookup_latency", self.table.lookup_latency),
             ("wire.latency", self.wire.latency),
             ("wire.hop_latency", self.wire.hop_latency),
             ("messages.send_overhead", self.messages.send_overhead),

@@ -24,7 +24,7 @@ impl GpuMachine {
         check_cache("l2", &self.l2)?;
         self.check_memory()?;
         let overheads = [
-            ("launch_overhead", self.launch_overhead),
+            ("host.launch_overhead", self.launch_overhead),
             ("gmmu.fault_overhead", self.gmmu.fault_overhead),
             ("link.latency", self.link.latency),
         ];
@@ -56,8 +56,8 @@ impl GpuMachine {
             1,
             1 << 16,
         )?;
-        within("sm.shared_bytes", sm.shared_bytes, 0, 1 << 24)?;
-        within("sm.shared_unit", sm.shared_unit, 1, 1 << 16)?;
+        within("sm.shared_memory", sm.shared_bytes, 0, 1 << 24)?;
+        within("sm.shared_memory_unit", sm.shared_unit, 1, 1 << 16)?;
         within("sm.segment_cycles", sm.segment_cycles, 0, MAX_CYCLES)?;
         within(
             "sm.shared_replay_cycles",
@@ -170,7 +170,7 @@ impl GpuMachine {
                 ..
             } => {
                 check_dram(dram)?;
-                power_of_two("partition_bytes", *partition_bytes, 128, 1 << 30)?;
+                power_of_two("dram.interleave", *partition_bytes, 128, 1 << 30)?;
             }
             Memory::Rate {
                 latency,
@@ -183,8 +183,8 @@ impl GpuMachine {
         within("link.header_bytes", self.link.header_bytes, 0, 1 << 20)?;
         let bandwidths = [
             (self.memory.bandwidth_key(), self.memory.bandwidth()),
-            ("link.to_gpu", self.link.to_gpu),
-            ("link.to_cpu", self.link.to_cpu),
+            ("link.bandwidth", self.link.to_gpu),
+            ("link.bandwidth_to_cpu", self.link.to_cpu),
         ];
         for (key, bandwidth) in bandwidths {
             // Slower, and some terabytes overflow the clock.
@@ -199,7 +199,7 @@ impl GpuMachine {
         // Whether it holds a page depends on the transfer mode's page, which is checked with it.
         match self.memory_bytes {
             Some(0) => Err(SpecError::new(
-                "memory_bytes",
+                "dram.capacity",
                 0,
                 "must be at least one page, or left out for no limit",
             )),
@@ -338,7 +338,7 @@ fn check_cache(name: &str, cache: &CacheSpec) -> Result<(), SpecError> {
     if cache.bytes == 0 || !cache.bytes.is_multiple_of(way_bytes) || cache.bytes > 1 << 30 {
         let allowed =
             format!("must be a multiple of line_bytes x ways = {way_bytes}, at most 1 GiB");
-        return Err(SpecError::new(key("bytes"), cache.bytes, allowed));
+        return Err(SpecError::new(key("size"), cache.bytes, allowed));
     }
     Ok(())
 }

@@ -40,10 +40,10 @@ fn impossible_values_are_named() {
             m.gmmu.concurrent_migrations = Some(0)
         }),
         ("l1.line_bytes", |m| m.l1.line_bytes = 64),
-        ("l2.bytes", |m| m.l2.bytes = 1000),
+        ("l2.size", |m| m.l2.bytes = 1000),
         ("dram.banks", |m| channels(m).0.banks = 12),
-        ("partition_bytes", |m| *channels(m).1 = 100),
-        ("memory_bytes", |m| m.memory_bytes = Some(0)),
+        ("dram.interleave", |m| *channels(m).1 = 100),
+        ("dram.capacity", |m| m.memory_bytes = Some(0)),
     ];
     for (key, spoil) in cases {
         let mut machine = GpuMachine::gtx480();
