@@ -24,7 +24,7 @@ const FILES_ON_CIRCLES: &[(&str, usize)] = &[
     ("pagemill-python", 7),
     ("pagemill-report", 12),
     ("pagemill-run", 17),
-    ("pagemill-scenario", 8),
+    ("pagemill-scenario", 4),
     ("pagemill-sim", 28),
     ("pagemill-workloads", 15),
     ("pagemill-zero", 5),

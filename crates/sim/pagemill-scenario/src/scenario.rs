@@ -1,18 +1,18 @@
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pagemill_report::{ClaimSpec, Plot, Selection};
+use pagemill_sim::nic::NicMachine;
 
 use crate::digest::Identity;
 use crate::document::{Kind, Node, Origin, Reader, SourceText, Table, parse_document};
 use crate::error::{InputErrors, Problem};
-use crate::files::{find_machine, find_scenario};
+use crate::files::find_scenario;
 use crate::fit::{FitSection, FitSpec, is_of_fit};
 use crate::kind;
 use crate::kind::input::PointInput;
 use crate::kind_names;
-use crate::machine::MachineFile;
-use crate::machine::base::table_over_base;
+use crate::machine::{self, Machine};
+use crate::machine_files::{MachineFile, MachineFiles};
 use crate::overrides::Override;
 use crate::point::{Parameter, Point, PointSpec, parameters};
 use crate::quantity;
@@ -131,6 +131,23 @@ pub fn load_given(
         source: Arc::clone(source),
         machines: machines.sources(),
     })
+}
+
+/// The machine of kind `nic` called `given`: a path, or the name of a built-in machine.
+///
+/// # Errors
+/// Everything that is wrong with the file, each with its place.
+pub fn load_nic_machine(given: &str) -> Result<Machine<NicMachine>, InputErrors> {
+    let argument = SourceText::argument(given);
+    let node = Node {
+        origin: Origin::new(&argument, 0..0),
+        kind: Kind::String(given.to_owned()),
+    };
+    let file = MachineFiles::near(&argument, &[]).get(given, &node)?;
+    let reader = Reader::default();
+    let machine = machine::nic::read(&file, &reader);
+    reader.finish()?;
+    machine.ok_or_else(|| Problem::new(format!("machine {given} has no values")).into())
 }
 
 /// What a point is made of, and its place.
@@ -295,87 +312,7 @@ impl Documents {
         if path.len() < 2 || path[0] != "machine" {
             return self.scenario.at(path);
         }
-        let node = self.machine.as_ref()?.table.at(&path[1..])?;
-        match &node.kind {
-            Kind::Table(table) => table.get("value"),
-            _ => Some(node),
-        }
-    }
-}
-
-/// The machine files read so far, each once.
-struct MachineFiles<'a> {
-    folder: Option<PathBuf>,
-    given: &'a [(String, Arc<SourceText>)],
-    loaded: Vec<(String, Arc<MachineFile>)>,
-    /// The texts that these are laid over.
-    bases: Vec<(String, Arc<SourceText>)>,
-}
-
-impl<'a> MachineFiles<'a> {
-    /// The machines that the scenario `source` can name, `given` ones first.
-    fn near(source: &SourceText, given: &'a [(String, Arc<SourceText>)]) -> Self {
-        Self {
-            folder: source.folder().map(Path::to_path_buf),
-            given,
-            loaded: Vec::new(),
-            bases: Vec::new(),
-        }
-    }
-
-    /// The machine that `node` names, with `layers` over it; `None` where it is no name.
-    fn laid_over(
-        &mut self,
-        node: &Node,
-        layers: Vec<Override>,
-    ) -> Result<Option<Arc<MachineFile>>, Problem> {
-        let Kind::String(given) = &node.kind else {
-            return Ok(None);
-        };
-        let mut machine = self.get(given, node)?;
-        if !layers.is_empty() {
-            let replaced = Arc::make_mut(&mut machine);
-            for layer in layers {
-                replaced
-                    .table
-                    .put(&layer.path[1..], &layer.key, layer.value)?;
-            }
-        }
-        Ok(Some(machine))
-    }
-
-    fn get(&mut self, given: &str, node: &Node) -> Result<Arc<MachineFile>, Problem> {
-        if let Some((_, machine)) = self.loaded.iter().find(|(name, _)| name == given) {
-            return Ok(Arc::clone(machine));
-        }
-        let source = self.find(given, node)?;
-        let mut bases = Vec::new();
-        let table = table_over_base(&source, &mut |name, node| {
-            let base = self.find(name, node)?;
-            bases.push((name.to_owned(), Arc::clone(&base)));
-            Ok(base)
-        })?;
-        self.bases.extend(bases);
-        let machine = Arc::new(MachineFile { source, table });
-        self.loaded.push((given.to_owned(), Arc::clone(&machine)));
-        Ok(machine)
-    }
-
-    fn find(&self, given: &str, node: &Node) -> Result<Arc<SourceText>, Problem> {
-        match self.given.iter().find(|(name, _)| name == given) {
-            Some((_, source)) => Ok(Arc::clone(source)),
-            None => find_machine(given, node, self.folder.as_deref()),
-        }
-    }
-}
-
-impl MachineFiles<'_> {
-    /// The texts read so far, by the names they were asked for by.
-    fn sources(&self) -> Vec<(String, Arc<SourceText>)> {
-        let source =
-            |(name, file): &(String, Arc<MachineFile>)| (name.clone(), Arc::clone(&file.source));
-        let bases = self.bases.iter().cloned();
-        self.loaded.iter().map(source).chain(bases).collect()
+        self.machine.as_ref()?.value(&path[1..])
     }
 }
 

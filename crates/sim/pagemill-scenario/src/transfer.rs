@@ -193,7 +193,7 @@ fn unit(node: &Node, page: PageSize) -> Result<u32, Wrong> {
 }
 
 fn at_most_page(node: &Node, page: PageSize) -> Result<u32, Wrong> {
-    let bytes = quantity::bytes(node)?;
+    let bytes: u64 = quantity::bytes(node)?;
     let page = page.bytes();
     // A page size is at most 1 GiB.
     if bytes <= page {
@@ -218,7 +218,7 @@ fn full_slot_rule(node: &Node) -> Result<FullSlotRule, Wrong> {
 
 /// A granule of striping.
 pub(crate) fn stripe(node: &Node) -> Result<u64, Wrong> {
-    let bytes = quantity::bytes(node)?;
+    let bytes: u64 = quantity::bytes(node)?;
     if bytes >= PAGE_BYTES && bytes.is_multiple_of(PAGE_BYTES) {
         return Ok(bytes);
     }

@@ -8,7 +8,8 @@ use super::gpu::{detail, limits, transfer_and_machine};
 use super::input::PointInput;
 use crate::document::{Kind, Node, Section, SourceText, Table, write_document};
 use crate::error::Problem;
-use crate::machine::{Machine, MachineFile};
+use crate::machine::Machine;
+use crate::machine_files::MachineFile;
 use crate::quantity::{self, Wrong, show_bytes};
 use crate::transfer::Transfer;
 

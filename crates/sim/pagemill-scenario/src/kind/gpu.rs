@@ -128,7 +128,7 @@ fn read_limits(mut section: Section<'_>) -> Option<Limits> {
 
 /// At most what the largest page of a GPU protects.
 fn read_granule(node: &Node) -> Result<u64, Wrong> {
-    let bytes = quantity::bytes(node)?;
+    let bytes: u64 = quantity::bytes(node)?;
     match bytes == 0 || (bytes.is_power_of_two() && bytes <= READ_GRANULE_MAX) {
         true => Ok(bytes),
         false => Err(Wrong::new("a power of two of at most 2 MiB is needed")

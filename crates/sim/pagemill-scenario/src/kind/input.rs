@@ -1,7 +1,7 @@
 //! What every kind reads a point from.
 
 use crate::document::Reader;
-use crate::machine::MachineFile;
+use crate::machine_files::MachineFile;
 
 /// What a kind reads a point from, beside the sections of the scenario.
 pub(crate) struct PointInput<'a> {

@@ -1,7 +1,5 @@
 //! Machine files: every value with its unit and its source. One module for each kind of machine.
 
-mod amounts;
-pub(crate) mod base;
 pub(crate) mod coloring;
 pub(crate) mod gpu;
 pub(crate) mod nic;
@@ -9,12 +7,14 @@ pub(crate) mod pager;
 pub(crate) mod zeroing;
 
 use std::cell::RefCell;
-use std::sync::Arc;
 
-use crate::document::{Kind, Node, Origin, Reader, SourceText, Table};
+use pagemill_sim::SpecError;
+
+use crate::document::{Node, Origin, Reader};
 use crate::error::Problem;
 use crate::kind_names;
-use crate::quantity;
+use crate::machine_files::MachineFile;
+use crate::quantity::{self, Wrong};
 use crate::sourced::{Setting, SourcedSection};
 
 /// A machine as its file describes it.
@@ -30,20 +30,14 @@ pub struct Machine<S> {
     pub settings: Vec<Setting>,
 }
 
-/// A machine file, possibly with values replaced.
-#[derive(Clone, Debug)]
-pub(crate) struct MachineFile {
-    pub source: Arc<SourceText>,
-    pub table: Table,
-}
-
 impl<S> Machine<S> {
-    /// Reads `file`, which has to be a machine of `kind`; `read` takes its values.
+    /// Reads `file`, which has to be a machine of `kind`: `read` takes its values, and `check` is what its model refuses.
     pub(crate) fn read(
         file: &MachineFile,
         kind: &'static str,
         reader: &Reader,
         read: impl FnOnce(&mut SourcedSection<'_>) -> Option<S>,
+        check: impl FnOnce(&S) -> Result<(), SpecError>,
     ) -> Option<Self> {
         let settings = RefCell::new(Vec::new());
         let top = Origin::new(&file.source, 0..0);
@@ -61,65 +55,49 @@ impl<S> Machine<S> {
             root.abandon();
             return None;
         }
-        let spec = read(&mut root);
+        let spec = read(&mut root)?;
+        if let Err(error) = check(&spec) {
+            reader.report(refused(file, error));
+            return None;
+        }
         drop(root);
         Some(Self {
             name: file.source.stem(),
             title: title?,
-            spec: spec?,
+            spec,
             settings: settings.into_inner(),
         })
     }
-}
 
-impl<S> Machine<S> {
     /// Its name, its title, and every value with its source.
     pub(crate) fn description(&self) -> (&str, &str, &[Setting]) {
         (&self.name, &self.title, &self.settings)
     }
 }
 
-fn of_kind(node: &Node, wanted: &'static str) -> Result<(), quantity::Wrong> {
+fn of_kind(node: &Node, wanted: &'static str) -> Result<(), Wrong> {
     let found = quantity::choice("kinds of machine", kind_names::NAMES)(node)?;
     if found == wanted {
         return Ok(());
     }
-    Err(quantity::Wrong::new(format!(
-        "a scenario of kind \"{wanted}\" needs a machine of the same kind"
-    ))
-    .help("`pagemill list machines` shows the kind of each machine".to_owned()))
+    let text = format!("a scenario of kind \"{wanted}\" needs a machine of the same kind");
+    Err(Wrong::new(text).help("`pagemill list machines` shows the kind of each machine".to_owned()))
 }
 
-/// A value of a machine that its model refuses.
-pub(crate) struct Refused {
-    /// The dotted key in the machine file.
-    pub key: String,
-    /// The value, where the file does not hold it.
-    pub value: String,
-    /// What is allowed: `must be at least 1`.
-    pub why: String,
-}
-
-impl Refused {
-    /// Notes it at its place in `file`.
-    pub fn report(self, file: &MachineFile, reader: &Reader) {
-        let Self { key, value, why } = self;
-        let top = Origin::new(&file.source, 0..0);
-        let found = find(&file.table, &key);
-        let origin = found.map_or(&top, |node| &node.origin);
-        let value = found.map_or(value, Node::to_string);
-        reader.report(Problem::at(
-            origin,
-            format!("`machine.{key}` is {value}: it {why}"),
-        ));
-    }
-}
-
-fn find<'a>(table: &'a Table, key: &str) -> Option<&'a Node> {
+/// A value that the model of a machine refuses, at its place in `file`, where units are in values and not in names of keys.
+fn refused(file: &MachineFile, error: SpecError) -> Problem {
+    let key = error
+        .key
+        .trim_end_matches("_cycles")
+        .trim_end_matches("_bytes");
     let path: Vec<String> = key.split('.').map(str::to_owned).collect();
-    let node = table.at(&path)?;
-    match &node.kind {
-        Kind::Table(table) => table.get("value"),
-        _ => Some(node),
-    }
+    let found = file.value(&path);
+    let top = Origin::new(&file.source, 0..0);
+    let value = found.map_or(error.value, Node::to_string);
+    let it = match error.allowed.starts_with("must ") {
+        true => "it ",
+        false => "",
+    };
+    let text = format!("`machine.{key}` is {value}: {it}{}", error.allowed);
+    Problem::at(found.map_or(&top, |node| &node.origin), text)
 }

@@ -66,8 +66,8 @@ impl Wrong {
 }
 
 /// A number of bytes, such as `"2 MiB"`.
-pub fn bytes(node: &Node) -> Result<u64, Wrong> {
-    quantity(Dimension::Bytes, node)
+pub fn bytes<T: TryFrom<u64>>(node: &Node) -> Result<T, Wrong> {
+    fitting(quantity(Dimension::Bytes, node)?)
 }
 
 /// A bandwidth above zero, such as `"16 GB/s"`.
@@ -93,13 +93,13 @@ pub fn time(node: &Node) -> Result<Picos, Wrong> {
 }
 
 /// A number of clock cycles, such as `"24 cycles"`.
-pub fn cycles(node: &Node) -> Result<u64, Wrong> {
-    quantity(Dimension::Cycles, node)
+pub fn cycles<T: TryFrom<u64>>(node: &Node) -> Result<T, Wrong> {
+    fitting(quantity(Dimension::Cycles, node)?)
 }
 
 /// A page size: a power of two from 256 B to 1 GiB.
 pub fn page_size(node: &Node) -> Result<PageSize, Wrong> {
-    let amount = bytes(node)?;
+    let amount: u64 = bytes(node)?;
     PageSize::new(amount).map_err(|_| {
         let binary = amount.checked_next_power_of_two().unwrap_or(u64::MAX);
         let wrong = Wrong::new("a page size is a power of two from 256 B to 1 GiB");
@@ -137,8 +137,13 @@ pub fn counts(range: RangeInclusive<u64>) -> impl Fn(&Node) -> Result<Vec<u64>, 
 }
 
 /// A whole number without a unit.
-pub fn any_count(node: &Node) -> Result<u64, Wrong> {
-    whole_number(node)
+pub fn any_count<T: TryFrom<u64>>(node: &Node) -> Result<T, Wrong> {
+    fitting(whole_number(node)?)
+}
+
+/// The same amount in 32 bits, where the value has no more.
+fn fitting<T: TryFrom<u64>>(amount: u64) -> Result<T, Wrong> {
+    T::try_from(amount).map_err(|_| Wrong::new(format!("it has to be at most {}", u32::MAX)))
 }
 
 fn whole_number(node: &Node) -> Result<u64, Wrong> {

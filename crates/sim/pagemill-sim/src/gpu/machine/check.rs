@@ -331,7 +331,7 @@ fn check_cache(name: &str, cache: &CacheSpec) -> Result<(), SpecError> {
         return Err(SpecError::new(
             key("hashed_sets"),
             true,
-            format!("needs a power of two of sets, not {}", cache.sets()),
+            format!("it needs a power of two of sets, not {}", cache.sets()),
         ));
     }
     let way_bytes = cache.line_bytes * cache.ways;
