@@ -1,8 +1,8 @@
 //! The sixteen barriers of a block, and one for each of its warp groups. Arrival is counted in warps, as hardware does.
 
-use crate::code::{BarrierInst, BarrierReduction, BarrierScope, Reduce};
-use crate::exec::line::{ConstantLines, Frame, LANES, Registers, lanes_of};
 use crate::exec::warp::{Warp, WarpState};
+use crate::ir::code::{BarrierInst, BarrierReduction, BarrierScope, Reduce};
+use crate::ir::line::{ConstantLines, Frame, LANES, Registers, lanes_of};
 use crate::trap::{Fault, TrapKind};
 use crate::warp_group::{self, BARRIERS, GroupMeeting, NUMBERED};
 

@@ -3,15 +3,16 @@
 use crate::barrier::{Arrival, Barriers};
 use crate::check::BlockCheck;
 use crate::cluster::Seat;
-use crate::code::{LaneMask, Preset};
-use crate::cost::{InstructionCosts, Prefix};
+use crate::cost::InstructionCosts;
 use crate::exec::access::Stores;
 use crate::exec::dispatch::run;
-use crate::exec::line::{FULL, LANES, Line, Registers};
 use crate::exec::run::{Machine, Stop};
 use crate::exec::service::Output;
 use crate::exec::step::{MemoryAccess, Step, StepEnd, StepTotals};
 use crate::exec::warp::{Warp, WarpState};
+use crate::ir::code::{LaneMask, Preset};
+use crate::ir::info::Prefix;
+use crate::ir::line::{FULL, LANES, Line, Registers};
 use crate::launch::{Executor, Launch};
 use crate::memory::DeviceMemory;
 use crate::native::{Native, Purpose, Routine, Windows};
@@ -339,21 +340,20 @@ impl Block {
         launch: &'a Launch,
         (costs, is_part): (Option<&InstructionCosts>, bool),
     ) -> Option<&'a Routine> {
-        let code = &*launch.kernel.code;
+        let (code, compiled) = (&*launch.kernel.code, &launch.kernel.compiled);
+        let untimed = Purpose::without_time(self.check.is_some(), is_part);
         let purpose = match (launch.executor, costs) {
             (Executor::Interpreter, _) => None,
-            (Executor::Compiled, None) => {
-                Some(Purpose::without_time(self.check.is_some(), is_part))
-            }
+            (Executor::Compiled, None) => Some(untimed),
             (Executor::Compiled, Some(costs)) => {
                 let is_whole = costs.prefix.len() == launch.kernel.instructions.len() + 1;
-                let is_compiled = code.is_compiled(Purpose::Timed);
-                let length = code.stepped.insts.len();
-                let pays = launch.is_chosen || self.pace.pays(length, is_compiled);
-                (is_whole && pays && self.check.is_none()).then_some(Purpose::Timed)
+                let is_compiled = compiled.is_compiled(Purpose::Timed);
+                let pays = || self.pace.pays(code.stepped.insts.len(), is_compiled);
+                (is_whole && (launch.is_chosen || pays()) && self.check.is_none())
+                    .then_some(Purpose::Timed)
             }
         };
-        code.routine(purpose?).ok()
+        compiled.routine(code, purpose?).ok()
     }
 
     /// What follows when an advance of warp `number` has stopped.

@@ -1,15 +1,7 @@
 //! What instructions cost, as the timing model sees it. The executor only adds the numbers up.
 
-use crate::kernel::{InstructionInfo, Kernel};
-
-/// Costs summed over all instructions before one.
-/// Compiled code knows its layout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub(crate) struct Prefix {
-    pub issue: u64,
-    pub latency: u64,
-}
+use crate::ir::info::{InstructionInfo, Prefix};
+use crate::kernel::Kernel;
 
 /// Per-instruction costs of one kernel, as prefix sums, so that straight-line code costs nothing to account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -58,11 +58,12 @@ impl FunctionalRun {
         memory: &mut DeviceMemory,
         output: &mut Output,
     ) -> Result<bool, Box<Trap>> {
+        let kernel = &launch.kernel;
         if launch.executor == Executor::Compiled
             && let Err(reason @ Unavailable::Memory(_)) =
-                launch.kernel.code.routine(Purpose::Functional)
+                kernel.compiled.routine(&kernel.code, Purpose::Functional)
         {
-            let name = &launch.kernel.name;
+            let name = &kernel.name;
             output.note(format!("kernel {name} is interpreted: {reason}"));
         }
         memory.begin_launch(launch);

@@ -1,9 +1,9 @@
 //! One launch of a kernel: its shape, its arguments, and every value that is the same for all threads.
 
 use crate::cluster::{BLOCKS_MAX, Seat};
-use crate::code::Constant;
-use crate::exec::line::{ConstantLines, LANES, Line};
 use crate::exec::watch::QUIET_LOOKS;
+use crate::ir::code::Constant;
+use crate::ir::line::{ConstantLines, LANES, Line};
 use crate::kernel::Kernel;
 use crate::module::{Linked, Module};
 use crate::names::readable_list;

@@ -4,19 +4,18 @@
 //! -> [`Kernel`] -> `exec` (warps that step). See `docs/adr/0002-ptx-execution.md`.
 
 pub mod ast;
-mod bank;
 mod barrier;
 mod beyond;
 mod block;
 mod check;
 mod cluster;
-mod code;
 mod cost;
 mod device_runtime;
 mod error;
 mod exec;
 mod functional;
 mod heap;
+mod ir;
 mod kernel;
 mod launch;
 mod lower;
@@ -36,7 +35,6 @@ mod window;
 
 pub use block::Block;
 pub use check::{CheckTime, Defect, Finding, LaunchSpan, Trace, Traces};
-pub use code::{AccessKind, CacheHint};
 pub use cost::InstructionCosts;
 pub use device_runtime::{DeviceFacts, DeviceLaunch, DeviceWork, QueuedWork, Rows};
 pub use error::PtxError;
@@ -45,7 +43,9 @@ pub use exec::step::{
     AccessSpace, BarrierPhase, LanePlaces, MemoryAccess, Step, StepEnd, StepTotals,
 };
 pub use functional::{FunctionalRun, FunctionalTotals, Patience, run_functional};
-pub use kernel::{ClusterNeeds, InstructionClass, InstructionInfo, IssueOrder, Kernel, Param};
+pub use ir::code::{AccessKind, CacheHint};
+pub use ir::info::{ClusterNeeds, InstructionClass, InstructionInfo, IssueOrder, Param};
+pub use kernel::Kernel;
 pub use launch::{Executor, Launch, LaunchError};
 pub use lower::{SupportedOpcode, supported_opcodes};
 pub use memory::{

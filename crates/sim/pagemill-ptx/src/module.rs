@@ -2,7 +2,8 @@
 
 use crate::ast::{self, Space, Variable};
 use crate::device_runtime::built_in::with_built_in;
-use crate::kernel::{IssueOrder, Kernel};
+use crate::ir::info::IssueOrder;
+use crate::kernel::Kernel;
 use crate::lower;
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::{PtxError, parse, window};

@@ -3,7 +3,7 @@
 //!
 //! It lies behind the block's own memory, and only where a kernel names it.
 
-use crate::code::Constant;
+use crate::ir::code::Constant;
 
 /// Its bytes, of compute capability 8.0 and later: CUDA C++ Programming Guide.
 pub(crate) const RESERVED_BYTES: u16 = 1 << 10;

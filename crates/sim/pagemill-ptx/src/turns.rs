@@ -1,13 +1,13 @@
 //! How the lanes of one warp take turns where they cannot run together.
 
 use crate::Block;
-use crate::cost::Prefix;
-use crate::exec::line::Frame;
 use crate::exec::meeting::Meetings;
 use crate::exec::path::Meeting;
 use crate::exec::step::{StepEnd, StepTotals};
 use crate::exec::warp::{Warp, WarpState};
 use crate::exec::watch::{IDLE_INSTRUCTIONS, LOOK_INSTRUCTIONS, Look, Standing, TURN_INSTRUCTIONS};
+use crate::ir::info::Prefix;
+use crate::ir::line::Frame;
 use crate::launch::Launch;
 use crate::memory::DeviceMemory;
 use crate::trap::{Fault, Trap, TrapKind};

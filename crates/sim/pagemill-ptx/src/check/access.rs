@@ -6,10 +6,10 @@ use super::order::BlockRules;
 use super::rows::{Row, RowTouch, Rows};
 use super::shadow::{Shadow, Valid};
 use super::{BlockCheck, Checker, Place};
-use crate::code::{AccessKind, MemoryInst};
 use crate::exec::access::{Stores, Target, lane_addresses, resolve};
 use crate::exec::dispatch::{self, Wide};
-use crate::exec::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
+use crate::ir::code::{AccessKind, MemoryInst};
+use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use crate::memory::DeviceMemory;
 
 /// Stores that race, if they change anything: where, and what was there.

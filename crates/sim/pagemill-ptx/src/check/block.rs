@@ -4,7 +4,7 @@ use super::cells::{Cells, Rules, SEVERAL, Stamp, TIME_MAX};
 use super::copies::Flying;
 use super::order::Order;
 use super::shadow::Valid;
-use crate::exec::line::LANES;
+use crate::ir::line::LANES;
 use crate::warp_group::BARRIERS;
 
 /// Readers of several lanes of one warp: this bit, and beside it, as with [`SEVERAL`], another reader than the stamp's own.

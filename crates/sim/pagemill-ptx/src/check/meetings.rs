@@ -2,7 +2,7 @@
 
 use super::access::{Parts, Step};
 use super::cells::SEVERAL;
-use crate::exec::line::{Line, lanes_of};
+use crate::ir::line::{Line, lanes_of};
 use crate::window::Window;
 
 impl Parts<'_> {

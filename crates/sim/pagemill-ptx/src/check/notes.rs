@@ -4,7 +4,7 @@ use super::block::partner;
 use super::cells::{Conflict, SEVERAL};
 use super::sites::Site;
 use super::{Checker, Defect, Place};
-use crate::code::AccessKind;
+use crate::ir::code::AccessKind;
 use crate::window;
 
 fn verb(kind: AccessKind) -> &'static str {

@@ -1,8 +1,9 @@
 //! Requests of kernels that concern memory, and the work that they have queued.
 
 use super::codes::Refusal;
-use super::state::{DeviceFacts, Launchable, Prepared, Shape};
+use super::state::{DeviceFacts, Prepared, Shape};
 use super::work::{DeviceLaunch, DeviceWork, QueuedWork};
+use crate::ir::code::Launchable;
 use crate::launch;
 use crate::memory::{DeviceMemory, MemoryError};
 

@@ -1,10 +1,10 @@
 //! What kernels have asked for and what they hold, apart from memory.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::codes::Refusal;
 use super::work::{DeviceWork, QueuedWork};
+use crate::ir::code::Launchable;
 
 /// Levels of grids below one that the host launched.
 const DEPTH_MAX: u32 = 24;
@@ -31,15 +31,6 @@ pub struct DeviceFacts {
     pub limits: BTreeMap<i32, u64>,
     /// Name and description of each `cudaError_t`.
     pub errors: BTreeMap<i32, (String, String)>,
-}
-
-/// A kernel that kernels of its module can launch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Launchable {
-    pub address: u64,
-    pub name: Arc<str>,
-    pub param_bytes: u32,
-    pub max_threads: Option<u32>,
 }
 
 /// What kernels have asked for, and what they hold.

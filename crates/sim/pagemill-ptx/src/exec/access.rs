@@ -1,13 +1,13 @@
 //! Memory instructions: which bytes the lanes mean, whether they may, and the effect.
 
 use super::announce::Due;
-use super::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use super::pattern::{self, Pattern, Stray, bank_replays};
 use super::transfer::{load, load_lane, store, store_lane};
 use crate::ast::Space;
 use crate::check::BlockCheck;
 use crate::cluster::Seat;
-use crate::code::{AccessKind, AddressOperand, MemoryInst};
+use crate::ir::code::{AccessKind, AddressOperand, MemoryInst};
+use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use crate::memory::DeviceMemory;
 use crate::trap::{Fault, TrapKind};
 use crate::window::{self, Window};

@@ -1,11 +1,11 @@
 //! Descriptions of memory accesses for the timing model, before they take effect.
 
 use super::access::{Stores, Target, lane_addresses, resolve};
-use super::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use super::pattern::Pattern;
 use super::step::{AccessSpace, LanePlaces, MemoryAccess};
 use crate::ast::Space;
-use crate::code::{AccessKind, MemoryInst};
+use crate::ir::code::{AccessKind, MemoryInst};
+use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use crate::trap::Fault;
 use crate::window::Window;
 

@@ -1,11 +1,11 @@
 //! Atomics and reductions.
 
 use super::access::{Stores, Target, resolve};
-use super::line::{Frame, LANE_BITS, Line, lanes_of};
 use super::pattern::bank_replays;
 use super::transfer::{extend, little_endian};
 use crate::ast::Space;
-use crate::code::{HIGH_RESULT, MemoryInst, SINK};
+use crate::ir::code::{HIGH_RESULT, MemoryInst, SINK};
+use crate::ir::line::{Frame, LANE_BITS, Line, lanes_of};
 use crate::trap::{Fault, TrapKind};
 
 impl Stores<'_> {

@@ -6,10 +6,11 @@
 //! in the caller's frame, lane by lane. See `docs/adr/0021-calls.md`.
 
 use super::access::Stores;
-use super::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
-use super::path::{NEVER, Path};
+use super::path::Path;
 use super::warp::Warp;
-use crate::code::{CallInst, CallTarget, Code, SavedSlots, StackSlots};
+use crate::ir::code::{CallInst, CallTarget, Code, SavedSlots, StackSlots};
+use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
+use crate::ir::op::NEVER;
 use crate::trap::{Fault, TrapKind};
 
 /// Performs call `inst` for the lanes of `mask`, which are all of the current path. They come back at `next`.

@@ -1,13 +1,13 @@
 //! Accesses to the shared memory of other blocks of the cluster.
 
 use super::access::{Stores, Target, lane_addresses, resolve, window_fault};
-use super::functions::mbarrier;
-use super::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use super::pattern;
 use super::step::BarrierPhase;
 use super::transfer::{little_endian, load_lane, store_lane};
 use crate::cluster::{self, Seat};
-use crate::code::{AccessKind, AddressOperand, ArrivalInst, MemoryInst};
+use crate::ir::code::{AccessKind, AddressOperand, ArrivalInst, MemoryInst};
+use crate::ir::functions::mbarrier;
+use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use crate::trap::{Fault, TrapKind};
 
 /// A block of the cluster and an offset in its shared memory; no rank for the own block.

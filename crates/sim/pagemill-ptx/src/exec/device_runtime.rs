@@ -1,12 +1,13 @@
 //! Calls of the device runtime, one thread after the other.
 
 use super::access::Stores;
-use super::line::{Frame, LANE_BITS, LANES, lanes_of};
-use crate::code::{AddressOperand, RuntimeCall, SINK};
 use crate::device_runtime::calls::{NUMBERS_MAX, RuntimeFn};
 use crate::device_runtime::codes::Refusal;
-use crate::device_runtime::state::{Launchable, Shape};
+use crate::device_runtime::state::Shape;
 use crate::device_runtime::work::{DeviceWork, Rows};
+use crate::ir::code::Launchable;
+use crate::ir::code::{AddressOperand, RuntimeCall, SINK};
+use crate::ir::line::{Frame, LANE_BITS, LANES, lanes_of};
 use crate::window::{self, Window};
 
 /// `cudaStreamNonBlocking`, which streams of kernels have to be.

@@ -1,10 +1,10 @@
 //! Local memory: interleaved, so that word `w` of all lanes is one line.
 
 use super::access::{Stores, window_fault};
-use super::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use super::pattern;
 use super::transfer::{load_lane, store_lane};
-use crate::code::{AccessKind, MemoryInst, SINK};
+use crate::ir::code::{AccessKind, MemoryInst, SINK};
+use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use crate::trap::Fault;
 
 impl Stores<'_> {

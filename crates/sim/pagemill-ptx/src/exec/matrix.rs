@@ -15,13 +15,13 @@
 //! that its vendor states. Integer sums are exact, and wrap around or stop at the ends of their range.
 
 use super::access::{Stores, Target, resolve};
-use super::float::{canonical32, canonical64};
-use super::functions::narrow_floats;
-use super::line::{FULL, Frame, LANES, Line};
-use crate::code::{
+use crate::ir::code::{
     AddressOperand, Element, MatrixInst, MatrixLoad, MatrixProduct, MatrixTile, ProductForm,
     TileShape,
 };
+use crate::ir::float::{canonical32, canonical64};
+use crate::ir::functions::narrow_floats;
+use crate::ir::line::{FULL, Frame, LANES, Line};
 use crate::trap::{Fault, TrapKind};
 use half::{bf16, f16};
 

@@ -1,12 +1,12 @@
 //! Lanes of a split warp that wait for each other: masks meet by value, wherever in the program the lanes stand.
 
-use super::line::{Frame, lanes_of};
 use super::path::{Fragment, Meeting, Path};
 use super::step::StepTotals;
 use super::warp::Warp;
 use super::warp_wide::{self, Exchanged};
-use crate::code::{Code, Stream};
-use crate::cost::Prefix;
+use crate::ir::code::{Code, Stream};
+use crate::ir::info::Prefix;
+use crate::ir::line::{Frame, lanes_of};
 use crate::trap::{Fault, TrapKind};
 
 /// What lanes wait for.

@@ -1,7 +1,7 @@
 //! What an advance has executed, and what it cost.
 
 use super::step::StepTotals;
-use crate::cost::Prefix;
+use crate::ir::info::Prefix;
 use crate::native::Stay;
 
 /// Counts straight-line stretches by differences of prefix sums.

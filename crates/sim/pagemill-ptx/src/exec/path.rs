@@ -10,9 +10,6 @@ pub(crate) struct Path {
     pub reconverge: u32,
 }
 
-/// The reconvergence point of paths that meet only at the end.
-pub(crate) const NEVER: u32 = u32::MAX;
-
 /// Lanes that stand at one place, while other lanes of the warp run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fragment {

@@ -1,6 +1,6 @@
 //! How the lanes of one access lie in memory, found once so that the transfer can be one block copy.
 
-use super::line::{LANE_BITS, LANES, Line};
+use crate::ir::line::{LANE_BITS, LANES, Line};
 
 /// Lane addresses relative to one run of bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,9 +4,7 @@
 
 use super::access::Stores;
 use super::announce::Due;
-use super::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers, lanes_of};
 use super::meter::Meter;
-use super::op::{Inst, Op, lane_operation};
 use super::path::Path;
 use super::pattern::Pattern;
 use super::service::{self, Output};
@@ -16,8 +14,10 @@ use super::warp_wide::Exchanged;
 use super::{call, matrix, scalar, warp_wide};
 use crate::ast::Space;
 use crate::check::Verdicts;
-use crate::code::{Code, MemoryInst, Service, Stream, WarpWideInst};
-use crate::cost::Prefix;
+use crate::ir::code::{Code, MemoryInst, Service, Stream, WarpWideInst};
+use crate::ir::info::Prefix;
+use crate::ir::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers, lanes_of};
+use crate::ir::op::{Inst, Op, lane_operation};
 use crate::native::{End, Native, Standing, Stay};
 use crate::trap::{Fault, TrapKind};
 

@@ -1,8 +1,8 @@
 //! Lane functions that are not worth a vector loop, applied lane by lane.
 
-use super::line::{Frame, LANE_BITS, lanes_of};
-use super::op::Inst;
-use crate::code::{Bank, ScalarInst};
+use crate::ir::code::{Bank, ScalarInst};
+use crate::ir::line::{Frame, LANE_BITS, lanes_of};
+use crate::ir::op::Inst;
 
 #[inline(never)]
 pub(crate) fn execute(frame: &mut Frame<'_>, scalar: &ScalarInst, inst: &Inst, mask: u32) {

@@ -2,10 +2,10 @@
 
 use super::access::Stores;
 use super::device_runtime;
-use super::line::{Frame, LANE_BITS, LANES, lanes_of};
 use super::printf;
 use super::transfer::little_endian;
-use crate::code::{ClockPart, SINK, Service};
+use crate::ir::code::{ClockPart, SINK, Service};
+use crate::ir::line::{Frame, LANE_BITS, LANES, lanes_of};
 use crate::trap::{Fault, TrapKind};
 use crate::window::{self, Window};
 

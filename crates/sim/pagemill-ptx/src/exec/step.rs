@@ -1,7 +1,7 @@
 //! What an advance of one warp answers.
 
-use crate::code::{AccessKind, CacheHint};
-use crate::exec::line::LANES;
+use crate::ir::code::{AccessKind, CacheHint};
+use crate::ir::line::LANES;
 
 /// Why a warp stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Texture fetches, surface loads and surface stores.
 
 use super::access::Stores;
-use super::line::{Frame, LANE_BITS, LANES, lanes_of};
 use super::step::{AccessSpace, MemoryAccess};
 use super::transfer::{extend, little_endian};
-use crate::code::{
+use crate::ir::code::{
     AccessKind, CacheHint, Detail, OutsideSurface, SINK, SurfaceElement, TextureAction, TextureInst,
 };
+use crate::ir::line::{Frame, LANE_BITS, LANES, lanes_of};
 use crate::texture::{
     AddressMode, Coordinates, Image, Texture, face, gather, nearest_texel, sample,
 };

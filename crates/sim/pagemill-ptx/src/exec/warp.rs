@@ -1,11 +1,12 @@
 //! The state of one warp.
 
 use super::announce::Due;
-use super::line::Line;
-use super::path::{Fragment, NEVER, Path};
+use super::path::{Fragment, Path};
 use super::step::BarrierPhase;
 use super::watch::Watch;
-use crate::code::BarrierReduction;
+use crate::ir::code::BarrierReduction;
+use crate::ir::line::Line;
+use crate::ir::op::NEVER;
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

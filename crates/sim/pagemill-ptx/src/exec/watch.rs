@@ -1,8 +1,8 @@
 //! Finds warps that repeat themselves: after the same instruction with the same registers, what follows is the same,
 //! unless something in memory has changed meanwhile.
 
-use super::line::Registers;
 use super::path::{Fragment, Path};
+use crate::ir::line::Registers;
 use std::collections::VecDeque;
 
 /// PTX instructions of a warp between two looks at it.

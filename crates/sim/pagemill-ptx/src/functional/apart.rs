@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::residents::{Patience, Residents};
 use crate::ast::Space;
-use crate::code::{AccessKind, Code, MatrixInst, MemoryInst, Service};
-use crate::exec::op::Op;
 use crate::exec::service::Output;
 use crate::exec::step::StepTotals;
+use crate::ir::code::{AccessKind, Code, MatrixInst, MemoryInst, Service};
+use crate::ir::op::Op;
 use crate::launch::Launch;
 use crate::memory::{
     Allocation, DeviceMemory, Part, Spare, Stored, Uses, WORD_BYTES, put_in_place,
@@ -46,7 +46,7 @@ pub(super) fn run(
         put_in_place(&mut memory.allocations, stored, &memory.spare)
     });
     if !is_done {
-        launch.kernel.code.have_met.store(true, Ordering::Relaxed);
+        launch.kernel.have_met.store(true, Ordering::Relaxed);
         return None;
     }
     memory.note_write();
@@ -64,7 +64,7 @@ fn may_run(launch: &Launch, memory: &DeviceMemory) -> bool {
         && memory.checker.is_none()
         && !memory.is_watched()
         && launch.cluster_blocks() == 1
-        && !code.have_met.load(Ordering::Relaxed)
+        && !launch.kernel.have_met.load(Ordering::Relaxed)
         && may_be_apart(code)
 }
 

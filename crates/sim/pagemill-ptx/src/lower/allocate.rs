@@ -1,9 +1,9 @@
 //! Virtual registers onto few physical slots, by linear scan over live intervals.
 
 use super::cfg::Graph;
-use super::ir::{Class, Program, VReg, Value};
 use super::liveness::Liveness;
-use crate::exec::op::Op;
+use super::program::{Class, Program, VReg, Value};
+use crate::ir::op::Op;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 

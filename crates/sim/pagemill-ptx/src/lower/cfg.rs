@@ -1,8 +1,8 @@
 //! Basic blocks and their edges.
 
 use super::dominators;
-use super::ir::{Aux, Label, Micro, Program};
-use crate::exec::op::Op;
+use super::program::{Aux, Label, Micro, Program};
+use crate::ir::op::Op;
 
 /// A maximal stretch without branches in or out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,21 +2,21 @@
 
 use super::allocate::Slots;
 use super::cfg::Graph;
-use super::ir::{
+use super::liveness::Liveness;
+use super::program::{
     Aux, CallAux, Class, MemoryAux, Micro, Program, ServiceAux, VReg, Value, matrix_inst,
 };
-use super::liveness::Liveness;
 use super::saved;
 use crate::ast::Space;
-use crate::code::{
+use crate::ir::code::{
     AccessKind, AddressOperand, ArrivalInst, Bank, BarrierInst, BarrierReduction, BarrierScope,
     CacheHint, CallInst, CallTarget, Code, HIGH_RESULT, MemoryInst, RuntimeCall, SINK, ScalarInst,
     Service, StackSlots, Stream, Subroutine, TextureForm, TextureInst, VECTOR_MAX, WarpWideInst,
 };
-use crate::exec::line::CONSTANT_BIT;
-use crate::exec::op::{Inst, Op};
-use crate::exec::path::NEVER;
-use crate::kernel::InstructionInfo;
+use crate::ir::info::InstructionInfo;
+use crate::ir::line::CONSTANT_BIT;
+use crate::ir::op::NEVER;
+use crate::ir::op::{Inst, Op};
 
 /// Emits both streams, or `None` when the kernel is too large for its indices.
 pub(super) fn emit(

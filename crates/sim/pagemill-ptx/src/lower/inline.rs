@@ -1,7 +1,7 @@
 //! Device functions, expanded where they are called, so that execution needs no call stack. What cannot be expanded is a
 //! subroutine with a frame on the thread's stack: a function that calls itself, or one that is called by its address.
 
-use super::ir::Label;
+use super::program::Label;
 use super::signature::Signature;
 use super::{Fail, fail};
 use crate::ast::{Function, Instruction, Line, Module, Operand, RegisterId, Space, Variable};

@@ -7,9 +7,9 @@ mod effects;
 mod window;
 
 use super::cfg::Graph;
-use super::ir::{Micro, Program};
 use super::liveness::{self, Liveness, RegisterSet};
-use crate::kernel::InstructionInfo;
+use super::program::{Micro, Program};
+use crate::ir::info::InstructionInfo;
 use effects::{Effect, Unit};
 use std::collections::HashMap;
 use std::ops::Range;

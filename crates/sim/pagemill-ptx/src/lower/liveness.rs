@@ -1,7 +1,7 @@
 //! Which registers are still needed where.
 
 use super::cfg::Graph;
-use super::ir::{Class, Program};
+use super::program::{Class, Program};
 
 /// Memory that the sets at block starts may take: a kernel that needs more is no compiler's work.
 const SETS_BYTES_MAX: usize = 1 << 28;

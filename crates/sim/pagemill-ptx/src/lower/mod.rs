@@ -6,10 +6,10 @@ mod decode;
 mod dominators;
 mod emit;
 mod inline;
-mod ir;
 mod issue_order;
 mod liveness;
 mod params;
+mod program;
 mod registers;
 mod saved;
 mod scoreboard;
@@ -23,8 +23,9 @@ pub use decode::{SupportedOpcode, supported_opcodes};
 
 use crate::PtxError;
 use crate::ast::{Function, Line, Module, Operand, Space, Variable};
-use crate::device_runtime::state::Launchable;
-use crate::kernel::{ClusterNeeds, IssueOrder, Kernel, Param};
+use crate::ir::code::Launchable;
+use crate::ir::info::{ClusterNeeds, IssueOrder, Param};
+use crate::kernel::Kernel;
 use decode::{Names, SharedLayout};
 use inline::{Flat, FlatInst};
 use std::collections::HashMap;
@@ -184,6 +185,8 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
         files: shared.files.clone(),
         instructions: infos.into(),
         code: Arc::new(code),
+        compiled: Arc::default(),
+        have_met: Arc::default(),
         module_id: shared.module_id,
     })
 }

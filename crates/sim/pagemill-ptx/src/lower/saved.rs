@@ -4,11 +4,11 @@
 
 use super::allocate::Slots;
 use super::cfg::Graph;
-use super::ir::{Class, Program, VReg};
 use super::liveness::{Liveness, walk_back};
+use super::program::{Class, Program, VReg};
 use super::signature::STACK_ALIGN;
-use crate::code::SavedSlots;
-use crate::exec::op::Op;
+use crate::ir::code::SavedSlots;
+use crate::ir::op::Op;
 use std::collections::{BTreeMap, HashSet};
 
 /// What each call keeps, in the order of the calls.

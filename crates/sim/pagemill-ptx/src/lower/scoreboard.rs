@@ -1,10 +1,10 @@
 //! Which results arrive late, and who must wait for them: like the control codes that compilers emit for recent hardware.
 
 use super::cfg::Graph;
-use super::ir::{Aux, MemoryAux, Micro, Program};
+use super::program::{Aux, MemoryAux, Micro, Program};
 use crate::ast::Space;
-use crate::exec::op::Op;
-use crate::kernel::InstructionInfo;
+use crate::ir::info::InstructionInfo;
+use crate::ir::op::Op;
 
 /// Scoreboard slots of a warp.
 const SLOTS: u32 = 64;

@@ -3,9 +3,9 @@
 //! The instructions still count: PTX instructions are counted by position, not by what is left of them.
 
 use super::cfg::Graph;
-use super::ir::{Class, Micro, Program, VReg, Value};
-use crate::exec::op::Op;
-use crate::kernel::{InstructionClass, InstructionInfo};
+use super::program::{Class, Micro, Program, VReg, Value};
+use crate::ir::info::{InstructionClass, InstructionInfo};
+use crate::ir::op::Op;
 
 /// Follows registers that only ever hold a constant or a preset, and drops the copies.
 pub(super) fn run(program: &mut Program) {
@@ -132,7 +132,7 @@ fn erase(micro: &mut Micro) {
     micro.op = Op::Nop;
     micro.dsts.clear();
     micro.srcs.clear();
-    micro.aux = super::ir::Aux::None;
+    micro.aux = super::program::Aux::None;
 }
 
 fn definition_counts(program: &Program) -> Vec<u32> {

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::allocation::{Allocation, Backing, zeroed};
-use crate::exec::line::{Line, lanes_of};
 use crate::exec::pattern::Pattern;
+use crate::ir::line::{Line, lanes_of};
 
 /// Bytes that a mark stands for.
 pub(crate) const WORD_BYTES: usize = 4;

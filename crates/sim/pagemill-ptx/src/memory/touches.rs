@@ -4,9 +4,9 @@
 //! Machine code works on bytes without asking ([`crate::native`]). It may do so where every segment is known, so each
 //! first touch leaves machine code and is noted here, as a page that is not mapped leaves a program for its kernel.
 
-use crate::code::AccessKind;
-use crate::exec::line::lanes_of;
 use crate::exec::step::{AccessSpace, MemoryAccess};
+use crate::ir::code::AccessKind;
+use crate::ir::line::lanes_of;
 use std::ops::Range;
 
 /// Bytes of a segment.

@@ -14,8 +14,8 @@ use super::purpose::Purpose;
 use super::table::Table;
 use super::vectors::*;
 use crate::ast::Space;
-use crate::code::{AccessKind, AddressOperand, Bank, MemoryInst, SINK};
-use crate::exec::op::Inst;
+use crate::ir::code::{AccessKind, AddressOperand, Bank, MemoryInst, SINK};
+use crate::ir::op::Inst;
 
 /// Truth table of "the first, or the others differ".
 const OR_DIFFERS: u8 = 0xf6;

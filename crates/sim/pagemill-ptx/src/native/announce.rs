@@ -7,8 +7,8 @@ use super::emit::{Emitter, Stub};
 use super::encode::{Condition, RAX, RBX, RCX, RDI, Width, at};
 use super::paths::ANNOUNCE;
 use crate::ast::Space;
-use crate::code::{AddressOperand, MemoryInst};
-use crate::exec::op::Inst;
+use crate::ir::code::{AddressOperand, MemoryInst};
+use crate::ir::op::Inst;
 use Width::{W32, W64};
 
 impl Emitter<'_> {

@@ -1,10 +1,10 @@
 //! What compiled code reads and writes besides registers: one structure, and a table of memory it may reach directly.
 
 use crate::ast::Space;
-use crate::code::{Code, MemoryInst};
-use crate::cost::Prefix;
-use crate::exec::line::{LANES, Line};
 use crate::exec::path::Path;
+use crate::ir::code::{Code, MemoryInst};
+use crate::ir::info::Prefix;
+use crate::ir::line::{LANES, Line};
 use crate::memory::DeviceMemory;
 use crate::window;
 use std::mem::{MaybeUninit, offset_of};
@@ -239,7 +239,7 @@ impl Windows {
         if matches!(inst.space, Space::Shared | Space::Local | Space::Param) {
             return;
         }
-        let is_load = inst.kind == crate::code::AccessKind::Load;
+        let is_load = inst.kind == crate::ir::code::AccessKind::Load;
         if at >= memory.allocations().len() || memory.is_read_only(at) && !is_load {
             return;
         }

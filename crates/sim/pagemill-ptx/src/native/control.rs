@@ -12,8 +12,8 @@ use super::encode::{
 };
 use super::paths::{BARRIER, ENDED, PAUSE, Split, Stretch, WAIT, count_threads, set_mask};
 use super::purpose::Purpose;
-use crate::exec::op::Inst;
-use crate::exec::path::NEVER;
+use crate::ir::op::Inst;
+use crate::ir::op::NEVER;
 use Width::{W32, W64};
 
 impl Emitter<'_> {
@@ -83,7 +83,7 @@ impl Emitter<'_> {
 
     pub(super) fn split(&mut self, split: &Split) {
         self.asm.bind(split.label);
-        if split.inst.op == crate::exec::op::Op::Exit {
+        if split.inst.op == crate::ir::op::Op::Exit {
             self.asm.load(W32, RCX, at(RDI, fields::IS_SPLIT));
             self.asm.test(RCX, RCX);
             self.asm.jump_if(Condition::NotEqual, split.exit);
@@ -103,7 +103,7 @@ impl Emitter<'_> {
         }
         count_threads(&mut self.asm);
         match split.inst.op {
-            crate::exec::op::Op::Exit => self.end_some(split),
+            crate::ir::op::Op::Exit => self.end_some(split),
             _ => self.diverge(split),
         }
     }

@@ -19,10 +19,10 @@ use super::regions::{leaders, regions};
 use super::table::Table;
 use super::vectors::*;
 use crate::ast::Space;
-use crate::code::{Bank, Code, Stream};
-use crate::exec::float::{NAN32, NAN64};
-use crate::exec::line::CONSTANT_BIT;
-use crate::exec::op::{Inst, Op};
+use crate::ir::code::{Bank, Code, Stream};
+use crate::ir::float::{NAN32, NAN64};
+use crate::ir::line::CONSTANT_BIT;
+use crate::ir::op::{Inst, Op};
 
 pub(super) const K5: Mask = Mask(5);
 pub(super) const K6: Mask = Mask(6);

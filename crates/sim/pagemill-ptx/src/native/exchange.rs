@@ -5,9 +5,9 @@ use super::emit::{Emitter, predicate};
 use super::encode::{CMP, Condition, Operand, RAX, Width, Zmm};
 use super::lanes::reg;
 use super::vectors::*;
-use crate::code::{Bank, Constant, SINK, WarpWide, WarpWideInst};
-use crate::exec::line::{CONSTANT_BIT, FULL, LANES};
-use crate::exec::op::Inst;
+use crate::ir::code::{Bank, Constant, SINK, WarpWide, WarpWideInst};
+use crate::ir::line::{CONSTANT_BIT, FULL, LANES};
+use crate::ir::op::Inst;
 
 /// What a shuffle by constants does: where each lane reads, and the lanes whose source is inside of their segment.
 struct Shuffle {

@@ -1,5 +1,5 @@
 //! Lane operations as vector instructions. Each computes all lanes into registers of its own; [`Emitter::commit`] then
-//! writes those that take part. What each operation means is said once, in `exec/op.rs`, and must be the same here to
+//! writes those that take part. What each operation means is said once, in `ir/op.rs`, and must be the same here to
 //! the bit.
 
 use super::cache::Name;
@@ -8,8 +8,8 @@ use super::encode::{AND, Masking, Operand, RAX, Vector, Width, Zmm};
 use super::encode::{Condition, Mask};
 use super::table::{HIGH_HALVES, LOW_HALVES};
 use super::vectors::*;
-use crate::code::Bank;
-use crate::exec::op::{Inst, Op};
+use crate::ir::code::Bank;
+use crate::ir::op::{Inst, Op};
 
 /// How an operation of one instruction for each part of a line is compiled.
 #[derive(Clone, Copy)]

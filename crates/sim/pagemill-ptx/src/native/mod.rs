@@ -10,6 +10,7 @@
 mod access;
 mod announce;
 mod cache;
+mod compiled;
 mod context;
 mod control;
 mod convert;
@@ -30,6 +31,7 @@ mod special;
 mod table;
 mod vectors;
 
+pub(crate) use compiled::Compiled;
 pub(crate) use context::Windows;
 pub(crate) use purpose::Purpose;
 pub(crate) use routine::{End, Native, Routine, Standing, Stay, Unavailable};

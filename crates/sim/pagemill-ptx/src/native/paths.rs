@@ -6,7 +6,7 @@ use super::encode::{
     ADD, AND, Assembler, CMP, Condition, Label, Mask, Mem, OR, R12, RAX, RBP, RBX, RCX, RDI, SUB,
     Width, at,
 };
-use crate::exec::op::Inst;
+use crate::ir::op::Inst;
 use Width::{W32, W64};
 
 /// Added to the position that compiled code returns when the allowance is used up.

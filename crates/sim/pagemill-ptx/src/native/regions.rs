@@ -1,7 +1,7 @@
 //! Regions of a stream: from one place that branches lead to up to the next.
 
-use crate::code::Stream;
-use crate::exec::op::{Inst, Op};
+use crate::ir::code::Stream;
+use crate::ir::op::{Inst, Op};
 
 /// Where regions begin.
 pub(super) fn leaders(stream: &Stream) -> Vec<bool> {

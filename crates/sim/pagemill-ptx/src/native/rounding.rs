@@ -4,9 +4,9 @@ use super::emit::Emitter;
 use super::encode::{Rounded, Zmm};
 use super::lanes::reg;
 use super::vectors::*;
-use crate::code::{Bank, ScalarFn};
-use crate::exec::functions::rounding::{self, Operation};
-use crate::exec::op::Inst;
+use crate::ir::code::{Bank, ScalarFn};
+use crate::ir::functions::rounding::{self, Operation};
+use crate::ir::op::Inst;
 
 /// What one scalar instruction computes, and how it rounds.
 #[derive(Clone, Copy)]

@@ -11,7 +11,7 @@ use super::table::{
     ODD_WIDE,
 };
 use super::vectors::*;
-use crate::code::Bank;
+use crate::ir::code::Bank;
 use crate::memory::WORD_BYTES;
 
 /// Permutations of the elements of two vectors.

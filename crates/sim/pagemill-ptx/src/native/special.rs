@@ -5,9 +5,9 @@ use super::emit::{Emitter, K5};
 use super::encode::{Masking, Operand};
 use super::lanes::{kind_of, reg};
 use super::vectors::*;
-use crate::code::Bank;
-use crate::exec::float::{EXPONENTIAL, MAGIC};
-use crate::exec::op::{Inst, Op};
+use crate::ir::code::Bank;
+use crate::ir::float::{EXPONENTIAL, MAGIC};
+use crate::ir::op::{Inst, Op};
 
 impl Emitter<'_> {
     pub(super) fn divide_approximately(&mut self, inst: &Inst) {

@@ -4,8 +4,8 @@
 
 use super::{MARK, TensorElement};
 use crate::ast::Type;
-use crate::exec::float::{canonical32, flush32};
-use crate::exec::functions::{atomic, half};
+use crate::ir::float::{canonical32, flush32};
+use crate::ir::functions::{atomic, half};
 
 /// The NaN of elements outside of the tensor, in each 16 bits. NVIDIA documents that it is a special one, not which.
 const OUTSIDE_NAN: u64 = 0x7ff7_7ff7_7ff7_7ff7;

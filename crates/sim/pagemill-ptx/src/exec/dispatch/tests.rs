@@ -1,7 +1,7 @@
-use super::super::line::{ConstantLines, Frame, Line, Registers};
-use super::super::op::{Inst, Op, lane_operation};
 use super::*;
 use crate::exec::samples::word;
+use crate::ir::line::{ConstantLines, Frame, Line, Registers};
+use crate::ir::op::{Inst, Op, lane_operation};
 use proptest::prelude::*;
 
 #[target_feature(

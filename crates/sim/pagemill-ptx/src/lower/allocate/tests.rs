@@ -1,5 +1,5 @@
-use super::super::ir::{Aux, Label, Micro};
 use super::super::liveness;
+use super::super::program::{Aux, Label, Micro};
 use super::*;
 use proptest::prelude::*;
 use std::collections::HashSet;

@@ -1,16 +1,16 @@
 //! Atomics and reductions.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, MemoryAux, VReg, Value};
+use super::super::program::{Aux, Class, MemoryAux, VReg, Value};
 use super::context::{Decoder, class_of};
 use super::matrix::parts;
 use super::mbarrier;
 use super::memory::{ORDERS, Place, memory_aux, place, space_of, vector_count};
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Space, Type};
-use crate::code::{AccessKind, Atomic, CacheHint};
-use crate::exec::functions::atomic;
-use crate::exec::op::Op;
+use crate::ir::code::{AccessKind, Atomic, CacheHint};
+use crate::ir::functions::atomic;
+use crate::ir::op::Op;
 
 pub(super) fn atom(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     atomic_access(decoder, modifiers, true)

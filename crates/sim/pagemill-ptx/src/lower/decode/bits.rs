@@ -1,14 +1,14 @@
 //! Bit fields, counts, permutations, dot products.
 
 use super::super::Fail;
-use super::super::ir::{Class, VReg, Value};
+use super::super::program::{Class, VReg, Value};
 use super::context::Decoder;
 use super::integer::Int;
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Type};
-use crate::code::ScalarFn;
-use crate::exec::functions::bits as functions;
-use crate::exec::op::Op;
+use crate::ir::code::ScalarFn;
+use crate::ir::functions::bits as functions;
+use crate::ir::op::Op;
 
 fn take_int(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<Int, Fail> {
     let int = modifiers
@@ -326,7 +326,7 @@ pub(super) fn mad24(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) ->
     let product = decoder.scalar_fresh(functions::multiply24, flags, Class::Narrow, &srcs);
     match saturate {
         true => decoder.scalar(
-            crate::exec::functions::integer::add_saturating,
+            crate::ir::functions::integer::add_saturating,
             0,
             dst,
             &[product, c],

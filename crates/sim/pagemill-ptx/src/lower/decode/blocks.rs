@@ -1,12 +1,12 @@
 //! Copies that go to several blocks of a cluster: the same once more for each.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, Label, VReg, Value};
+use super::super::program::{Aux, Class, Label, VReg, Value};
 use super::context::Decoder;
 use crate::ast::Type;
 use crate::cluster;
-use crate::code::Preset;
-use crate::exec::op::Op;
+use crate::ir::code::Preset;
+use crate::ir::op::Op;
 
 /// The loop over the blocks that a copy goes to; no loop where it goes where its address says.
 pub(super) struct Blocks {

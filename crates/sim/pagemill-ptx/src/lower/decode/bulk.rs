@@ -6,15 +6,15 @@
 //! waits for groups. A phase of an mbarrier object at which they count is not seen to be over before they are there.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, MemoryAux, VReg, Value};
+use super::super::program::{Aux, Class, MemoryAux, VReg, Value};
 use super::blocks::Blocks;
 use super::context::Decoder;
 use super::mbarrier;
 use super::memory::{Place, memory_aux, place, space_of};
 use super::modifiers::Modifiers;
 use crate::ast::{Space, Type};
-use crate::code::{AccessKind, Atomic, CacheHint, ScalarFn};
-use crate::exec::op::Op;
+use crate::ir::code::{AccessKind, Atomic, CacheHint, ScalarFn};
+use crate::ir::op::Op;
 use crate::tensor::walk;
 
 /// Bytes of global memory that are one access in simulated time.

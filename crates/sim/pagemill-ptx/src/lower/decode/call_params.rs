@@ -1,17 +1,17 @@
 //! Parameters of expanded calls: registers, or local memory where accesses disagree.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, VReg, Value};
 use super::super::params::ParamStorage;
+use super::super::program::{Aux, Class, VReg, Value};
 use super::context::{Decoder, class_of};
 use super::memory::{
     Form, class_for, is_signed, load_memory, mask_to_register, memory_aux, stored_value,
     wide_destination,
 };
 use crate::ast::{Operand, Space, Type};
-use crate::code::{AccessKind, CacheHint};
-use crate::exec::op::Op;
-use crate::kernel::InstructionClass;
+use crate::ir::code::{AccessKind, CacheHint};
+use crate::ir::info::InstructionClass;
+use crate::ir::op::Op;
 
 pub(super) fn load<'a>(
     decoder: &mut Decoder<'a>,

@@ -2,12 +2,12 @@
 
 use super::super::Fail;
 use super::super::inline::{Side, Storage};
-use super::super::ir::{Aux, Class, ServiceAux, VReg, Value};
 use super::super::params::ParamStorage;
+use super::super::program::{Aux, Class, ServiceAux, VReg, Value};
 use super::context::Decoder;
 use crate::ast::{Operand, Type};
 use crate::device_runtime::calls::{Argument, Callee, find};
-use crate::exec::op::Op;
+use crate::ir::op::Op;
 
 impl<'a> Decoder<'a> {
     /// Moves a register argument or result between scopes.

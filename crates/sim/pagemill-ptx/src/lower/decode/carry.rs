@@ -1,11 +1,11 @@
 //! Carry chains. The carry flag is a predicate register.
 
 use super::super::Fail;
-use super::super::ir::{Class, VReg, Value};
+use super::super::program::{Class, VReg, Value};
 use super::context::Decoder;
 use super::integer::{Int, by_size, high_product};
 use super::modifiers::Modifiers;
-use crate::exec::op::Op;
+use crate::ir::op::Op;
 
 pub(super) fn carry_type(
     decoder: &Decoder<'_>,

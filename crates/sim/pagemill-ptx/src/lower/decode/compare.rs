@@ -1,13 +1,13 @@
 //! Comparisons and selections.
 
 use super::super::Fail;
-use super::super::ir::{Class, VReg, Value};
+use super::super::program::{Class, VReg, Value};
 use super::context::Decoder;
 use super::half;
 use super::integer::{Int, extended};
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Type};
-use crate::exec::op::Op;
+use crate::ir::op::Op;
 
 const COMPARISONS: [&str; 18] = [
     "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",

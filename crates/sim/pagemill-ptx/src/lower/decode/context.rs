@@ -1,14 +1,14 @@
 //! What every opcode family needs: operands by kind, destinations, emission.
 
 use super::super::inline::{Flat, FlatInst};
-use super::super::ir::{Aux, Class, Label, Micro, Program, VReg, Value};
 use super::super::params::Placed;
+use super::super::program::{Aux, Class, Label, Micro, Program, VReg, Value};
 use super::super::{Fail, fail};
 use super::modifiers::Modifiers;
 use crate::ast::{Instruction, Space, Type};
-use crate::device_runtime::state::Launchable;
-use crate::exec::op::Op;
-use crate::kernel::{InstructionClass, InstructionInfo};
+use crate::ir::code::Launchable;
+use crate::ir::info::{InstructionClass, InstructionInfo};
+use crate::ir::op::Op;
 use crate::window;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -432,7 +432,7 @@ impl<'a> Decoder<'a> {
     /// A lane function that has no vector form.
     pub(super) fn scalar(
         &mut self,
-        function: crate::code::ScalarFn,
+        function: crate::ir::code::ScalarFn,
         immediate: u32,
         dst: VReg,
         srcs: &[Value],
@@ -450,7 +450,7 @@ impl<'a> Decoder<'a> {
 
     pub(super) fn scalar_fresh(
         &mut self,
-        function: crate::code::ScalarFn,
+        function: crate::ir::code::ScalarFn,
         immediate: u32,
         class: Class,
         srcs: &[Value],

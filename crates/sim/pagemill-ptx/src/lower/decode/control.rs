@@ -1,12 +1,12 @@
 //! Branches, ends, barriers, calls of the system.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, ServiceAux, Value};
+use super::super::program::{Aux, Class, ServiceAux, Value};
 use super::context::Decoder;
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Type};
-use crate::code::{BarrierScope, Reduce, WarpWide};
-use crate::exec::op::Op;
+use crate::ir::code::{BarrierScope, Reduce, WarpWide};
+use crate::ir::op::Op;
 
 /// Hints and orderings without effect here: memory operations take effect one after the other.
 pub(super) fn ignore(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {

@@ -1,18 +1,18 @@
 //! `cvt`.
 
 use super::super::Fail;
-use super::super::ir::{Class, VReg, Value};
+use super::super::program::{Class, VReg, Value};
 use super::context::Decoder;
 use super::float::take_rounding;
 use super::half;
 use super::integer::Int;
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Type};
-use crate::exec::functions::convert as functions;
-use crate::exec::functions::half as half_functions;
-use crate::exec::functions::narrow_floats;
-use crate::exec::functions::rounding::{self, Operation, Rounding};
-use crate::exec::op::Op;
+use crate::ir::functions::convert as functions;
+use crate::ir::functions::half as half_functions;
+use crate::ir::functions::narrow_floats;
+use crate::ir::functions::rounding::{self, Operation, Rounding};
+use crate::ir::op::Op;
 
 /// Modifiers of one conversion.
 struct Form {

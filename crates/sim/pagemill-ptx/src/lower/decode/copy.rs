@@ -4,7 +4,7 @@
 //! all groups but some waits for all of them.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, MemoryAux, VReg, Value};
+use super::super::program::{Aux, Class, MemoryAux, VReg, Value};
 use super::bulk;
 use super::context::Decoder;
 use super::mbarrier;
@@ -12,8 +12,8 @@ use super::memory::{Place, memory_aux, place, space_of};
 use super::modifiers::Modifiers;
 use super::tensor;
 use crate::ast::{Space, Type};
-use crate::code::{AccessKind, CacheHint};
-use crate::exec::op::Op;
+use crate::ir::code::{AccessKind, CacheHint};
+use crate::ir::op::Op;
 
 pub(super) fn cp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let reduces = modifiers.take("reduce");

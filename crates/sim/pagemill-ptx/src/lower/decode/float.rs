@@ -1,15 +1,15 @@
 //! Single and double precision arithmetic.
 
 use super::super::Fail;
-use super::super::ir::{Class, VReg, Value};
+use super::super::program::{Class, VReg, Value};
 use super::context::Decoder;
 use super::half;
 use super::modifiers::Modifiers;
 use crate::ast::Type;
-use crate::exec::functions::float as functions;
-use crate::exec::functions::rounding::{self, Operation, Rounding};
-use crate::exec::op::Op;
-use crate::kernel::InstructionClass;
+use crate::ir::functions::float as functions;
+use crate::ir::functions::rounding::{self, Operation, Rounding};
+use crate::ir::info::InstructionClass;
+use crate::ir::op::Op;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arithmetic {
@@ -377,7 +377,7 @@ pub(super) fn tanh(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
 fn transcendental(
     decoder: &mut Decoder<'_>,
     modifiers: &mut Modifiers<'_>,
-    function: crate::code::ScalarFn,
+    function: crate::ir::code::ScalarFn,
 ) -> Result<(), Fail> {
     if !modifiers.take("approx") || modifiers.take_type() != Some(Type::F32) {
         return Err(decoder.bad_form());

@@ -1,13 +1,13 @@
 //! Half precision and bfloat16: every operation is a lane function on the raw bits.
 
 use super::super::Fail;
-use super::super::ir::{Class, Value};
+use super::super::program::{Class, Value};
 use super::context::Decoder;
 use super::float::{Arithmetic, Sign};
 use super::modifiers::Modifiers;
 use crate::ast::Type;
-use crate::exec::functions::half as functions;
-use crate::kernel::InstructionClass;
+use crate::ir::functions::half as functions;
+use crate::ir::info::InstructionClass;
 
 pub(super) use functions::{EX2, TANH};
 

@@ -1,13 +1,13 @@
 //! Arithmetic that integers and floats share names for; the integer forms are here.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, VReg, Value};
+use super::super::program::{Aux, Class, VReg, Value};
 use super::context::Decoder;
 use super::modifiers::Modifiers;
 use super::{carry, float, half};
 use crate::ast::Type;
-use crate::exec::functions::integer as functions;
-use crate::exec::op::Op;
+use crate::ir::functions::integer as functions;
+use crate::ir::op::Op;
 
 /// What a type name means to an integer instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +167,7 @@ pub(super) fn sub(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
 /// Two 16-bit halves of 32-bit operands at a time.
 fn two_by_two(
     decoder: &mut Decoder<'_>,
-    function: crate::code::ScalarFn,
+    function: crate::ir::code::ScalarFn,
     immediate: u32,
 ) -> Result<(), Fail> {
     let (a, b) = (decoder.source(1, Type::B32)?, decoder.source(2, Type::B32)?);
@@ -341,7 +341,7 @@ fn divide(
     decoder: &mut Decoder<'_>,
     int: Int,
     narrow: [Op; 2],
-    wide: [crate::code::ScalarFn; 2],
+    wide: [crate::ir::code::ScalarFn; 2],
 ) -> Result<(), Fail> {
     let (a, b) = (extended(decoder, 1, int)?, extended(decoder, 2, int)?);
     if decoder.literal(b).is_none_or(|divisor| divisor == 0) {

@@ -1,12 +1,12 @@
 //! Bitwise operations and shifts.
 
 use super::super::Fail;
-use super::super::ir::Class;
+use super::super::program::Class;
 use super::context::Decoder;
 use super::integer::{Int, by_size, extended, store};
 use super::modifiers::Modifiers;
 use crate::ast::Type;
-use crate::exec::op::Op;
+use crate::ir::op::Op;
 
 pub(super) fn logic(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;

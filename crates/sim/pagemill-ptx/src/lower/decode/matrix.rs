@@ -4,14 +4,16 @@
 //! 4 r + c holds the elements 2 c and 2 c + 1 of row r.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, VReg, Value};
+use super::super::program::{Aux, Class, VReg, Value};
 use super::context::Decoder;
 use super::memory::{Place, memory_aux, place, space_of};
 use super::modifiers::Modifiers;
 use super::warp::shuffle;
 use crate::ast::{Operand, Space, Type};
-use crate::code::{AccessKind, BarrierScope, CacheHint, Element, Preset, ProductForm, TileShape};
-use crate::exec::op::Op;
+use crate::ir::code::{
+    AccessKind, BarrierScope, CacheHint, Element, Preset, ProductForm, TileShape,
+};
+use crate::ir::op::Op;
 use crate::warp_group::GroupMeeting;
 
 pub(super) fn mma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {

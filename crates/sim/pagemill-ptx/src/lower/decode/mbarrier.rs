@@ -1,17 +1,17 @@
 //! Barriers that are objects in memory: `mbarrier`, and the arrival of asynchronous copies at them.
 //!
 //! Making an object is a store, every other operation one atomic change of its 64 bits, and waiting is a load. The state that
-//! an arrival returns is the object as it was. See [`functions::mbarrier`](crate::exec::functions::mbarrier).
+//! an arrival returns is the object as it was. See [`functions::mbarrier`](crate::ir::functions::mbarrier).
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, MemoryAux, Value};
+use super::super::program::{Aux, Class, MemoryAux, Value};
 use super::context::Decoder;
 use super::memory::{ORDERS, Place, memory_aux, place, space_of, store};
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Space, Type};
-use crate::code::{AccessKind, Atomic, CacheHint};
-use crate::exec::functions::mbarrier as state;
-use crate::exec::op::Op;
+use crate::ir::code::{AccessKind, Atomic, CacheHint};
+use crate::ir::functions::mbarrier as state;
+use crate::ir::op::Op;
 
 fn space(modifiers: &mut Modifiers<'_>) -> Space {
     while modifiers.take_one(&ORDERS).is_some() {}

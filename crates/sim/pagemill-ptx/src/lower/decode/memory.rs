@@ -2,14 +2,14 @@
 
 use super::super::Fail;
 use super::super::inline::Storage;
-use super::super::ir::{Aux, Class, MemoryAux, VReg, Value};
+use super::super::program::{Aux, Class, MemoryAux, VReg, Value};
 use super::call_params;
 use super::context::Decoder;
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Space, Type};
-use crate::code::{AccessKind, CacheHint, Constant};
-use crate::exec::op::Op;
-use crate::kernel::InstructionClass;
+use crate::ir::code::{AccessKind, CacheHint, Constant};
+use crate::ir::info::InstructionClass;
+use crate::ir::op::Op;
 
 /// Orders and scopes: all accesses here are sequentially consistent, so each of them is satisfied.
 pub(super) const ORDERS: [&str; 12] = [
@@ -393,7 +393,7 @@ pub(super) fn memory_aux(
     count: usize,
     hint: CacheHint,
 ) -> Result<MemoryAux, Fail> {
-    if count > crate::code::VECTOR_MAX || count as u64 * ty.bytes() > 32 {
+    if count > crate::ir::code::VECTOR_MAX || count as u64 * ty.bytes() > 32 {
         return Err(decoder.bad_form());
     }
     Ok(MemoryAux {

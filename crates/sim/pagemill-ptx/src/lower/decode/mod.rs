@@ -37,7 +37,7 @@ pub(super) use context::{Decoded, Names, SharedLayout, decode};
 use modifiers::Modifiers;
 
 use super::Fail;
-use crate::kernel::InstructionClass as Class;
+use crate::ir::info::InstructionClass as Class;
 
 type DecodeFn = fn(&mut Decoder<'_>, &mut Modifiers<'_>) -> Result<(), Fail>;
 

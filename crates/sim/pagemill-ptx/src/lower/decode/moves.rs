@@ -1,13 +1,13 @@
 //! Moves, packing, and conversions between address spaces.
 
 use super::super::Fail;
-use super::super::ir::{Class, VReg, Value};
+use super::super::program::{Class, VReg, Value};
 use super::context::{Decoder, window_base};
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Space, Type};
 use crate::cluster;
-use crate::code::Preset;
-use crate::exec::op::Op;
+use crate::ir::code::Preset;
+use crate::ir::op::Op;
 use crate::window::{self, Window};
 
 pub(super) fn mov(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {

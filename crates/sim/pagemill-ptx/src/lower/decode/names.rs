@@ -2,12 +2,12 @@
 
 use super::super::Fail;
 use super::super::inline::Storage;
-use super::super::ir::{Aux, Class, ServiceAux, VReg, Value};
 use super::super::params::ParamStorage;
+use super::super::program::{Aux, Class, ServiceAux, VReg, Value};
 use super::context::Decoder;
 use crate::ast::Space;
-use crate::code::{ClockPart, Constant, LaneMask, Preset};
-use crate::exec::op::Op;
+use crate::ir::code::{ClockPart, Constant, LaneMask, Preset};
+use crate::ir::op::Op;
 use crate::reserved::{RESERVED_BYTES, SECOND_PART};
 
 impl Decoder<'_> {

@@ -1,11 +1,11 @@
 //! Operands as values and destinations.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, VReg, Value};
+use super::super::program::{Aux, Class, VReg, Value};
 use super::context::{Decoder, class_of};
 use crate::ast::{Operand, RegisterId, Type};
-use crate::code::Constant;
-use crate::exec::op::Op;
+use crate::ir::code::Constant;
+use crate::ir::op::Op;
 
 impl<'a> Decoder<'a> {
     pub(super) fn operand(&self, index: usize) -> Result<&'a Operand, Fail> {

@@ -2,12 +2,12 @@
 
 use super::super::Fail;
 use super::super::inline::Callee;
-use super::super::ir::{Aux, CallAux, Value};
 use super::super::params::ParamStorage;
+use super::super::program::{Aux, CallAux, Value};
 use super::super::signature::Signature;
 use super::context::{Decoder, class_of};
 use crate::ast::{Operand, RegisterId, Space, Type, Variable};
-use crate::exec::op::Op;
+use crate::ir::op::Op;
 
 impl<'a> Decoder<'a> {
     /// Puts the arguments on the stack, calls, and takes the results.
@@ -153,7 +153,7 @@ impl<'a> Decoder<'a> {
         registers
             .filter(|(_, (place, _))| (*place < signature.returns.len()) == results)
             .map(|(number, (_, (formal, &at)))| (RegisterId(number as u32), formal.ty, at))
-            .filter(|(_, ty, _)| class_of(*ty) != super::super::ir::Class::Predicate)
+            .filter(|(_, ty, _)| class_of(*ty) != super::super::program::Class::Predicate)
             .collect()
     }
 }

@@ -1,12 +1,12 @@
 //! Memory on the stack of the current function: `alloca`, and the stack pointer to come back to.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, ServiceAux, Value};
+use super::super::program::{Aux, Class, ServiceAux, Value};
 use super::super::signature::STACK_ALIGN;
 use super::context::Decoder;
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Type};
-use crate::exec::op::Op;
+use crate::ir::op::Op;
 
 fn address_type(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<Type, Fail> {
     let ty = modifiers.take_type();
@@ -58,7 +58,7 @@ pub(super) fn alloca(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -
 fn allocate(
     decoder: &mut Decoder<'_>,
     ty: Type,
-    pointer: super::super::ir::VReg,
+    pointer: super::super::program::VReg,
     size: Value,
     align: u64,
 ) -> Result<(), Fail> {

@@ -4,15 +4,15 @@
 //! reduction. In simulated time they are what copies in bulk are: see [`bulk`].
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, Label, MemoryAux, ServiceAux, VReg, Value};
+use super::super::program::{Aux, Class, Label, MemoryAux, ServiceAux, VReg, Value};
 use super::blocks::Blocks;
 use super::bulk::{self, RANKS, Side, Step, advance, class_of};
 use super::context::Decoder;
 use super::memory::{memory_aux, space_of};
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Space, Type};
-use crate::code::{AccessKind, Atomic, CacheHint, ScalarFn};
-use crate::exec::op::Op;
+use crate::ir::code::{AccessKind, Atomic, CacheHint, ScalarFn};
+use crate::ir::op::Op;
 use crate::tensor::{ADDRESS, DIMENSIONS, STRIDES, WORDS, walk};
 
 /// What a copy takes at once: bytes, and the values that they are.

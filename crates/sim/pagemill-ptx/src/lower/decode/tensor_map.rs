@@ -1,13 +1,13 @@
 //! Changes of tensor maps by kernels: `tensormap.replace` and `tensormap.cp_fenceproxy`.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, VReg, Value};
+use super::super::program::{Aux, Class, VReg, Value};
 use super::context::Decoder;
 use super::memory::{Place, memory_aux, place, space_of};
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Space, Type};
-use crate::code::{AccessKind, CacheHint};
-use crate::exec::op::Op;
+use crate::ir::code::{AccessKind, CacheHint};
+use crate::ir::op::Op;
 use crate::tensor::TENSOR_MAP_BYTES;
 use crate::tensor::field::{field, insert};
 

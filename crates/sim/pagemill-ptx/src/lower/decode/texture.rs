@@ -1,13 +1,13 @@
 //! Texture fetches, surface loads and surface stores, by handle.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, VReg, Value};
+use super::super::program::{Aux, Class, VReg, Value};
 use super::context::Decoder;
 use super::memory::{class_for, stored_value, wide_destination};
 use super::modifiers::Modifiers;
 use crate::ast::{Address, Operand, Type};
-use crate::code::{Detail, OutsideSurface, SurfaceElement, TextureAction, TextureForm};
-use crate::exec::op::Op;
+use crate::ir::code::{Detail, OutsideSurface, SurfaceElement, TextureAction, TextureForm};
+use crate::ir::op::Op;
 
 /// The shape of what a handle stands for, as the opcode names it.
 struct Geometry {

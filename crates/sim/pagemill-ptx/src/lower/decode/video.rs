@@ -1,11 +1,11 @@
 //! `vadd` and its like, on words, two halfwords or four bytes.
 
 use super::super::Fail;
-use super::super::ir::Class;
+use super::super::program::Class;
 use super::context::Decoder;
 use super::modifiers::Modifiers;
 use crate::ast::Type;
-use crate::exec::functions::video as functions;
+use crate::ir::functions::video as functions;
 
 /// The operation and the bits of an element, out of the opcode's name.
 fn operation(name: &str) -> Option<u32> {

@@ -1,13 +1,13 @@
 //! Instructions in which lanes see each other.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, VReg, Value};
+use super::super::program::{Aux, Class, VReg, Value};
 use super::context::Decoder;
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Type};
-use crate::code::WarpWide;
-use crate::exec::functions::integer::{combine_float, combine_integer};
-use crate::exec::op::Op;
+use crate::ir::code::WarpWide;
+use crate::ir::functions::integer::{combine_float, combine_integer};
+use crate::ir::op::Op;
 
 /// The pieces of a warp-wide operation; what it does not have stays empty.
 struct Exchange {

@@ -4,14 +4,14 @@
 //! operand B. Where the matrix has only 8 rows and 32 columns, the product is that of the transposed matrices.
 
 use super::super::Fail;
-use super::super::ir::{Aux, Class, Value};
+use super::super::program::{Aux, Class, Value};
 use super::context::Decoder;
 use super::matrix::{element, joins_by_exclusive_or, matrix_value, parts, register_type};
 use super::memory::{Place, memory_aux, place, space_of};
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Space, Type};
-use crate::code::{AccessKind, CacheHint, Element, Preset, ProductForm};
-use crate::exec::op::Op;
+use crate::ir::code::{AccessKind, CacheHint, Element, Preset, ProductForm};
+use crate::ir::op::Op;
 
 /// Rows, columns and depth of the product.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! What may change places with what.
 
 use crate::ast::Space;
-use crate::code::AccessKind;
-use crate::exec::op::Op;
-use crate::kernel::InstructionInfo;
-use crate::lower::ir::{Aux, MemoryAux, Micro, VReg, Value};
+use crate::ir::code::AccessKind;
+use crate::ir::info::InstructionInfo;
+use crate::ir::op::Op;
+use crate::lower::program::{Aux, MemoryAux, Micro, VReg, Value};
 use std::collections::HashMap;
 use std::ops::Range;
 

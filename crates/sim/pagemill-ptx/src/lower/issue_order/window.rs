@@ -1,8 +1,8 @@
 //! The order of instructions between two fences.
 
 use super::effects::Unit;
-use crate::lower::ir::{Class, Micro, VReg};
 use crate::lower::liveness::RegisterSet;
+use crate::lower::program::{Class, Micro, VReg};
 use std::collections::HashMap;
 
 /// Instructions without a fence among them, and what must come before what.

@@ -1,14 +1,14 @@
 //! Between the syntax tree and flat code: micro-operations over virtual registers.
 
 use crate::ast::Space;
-use crate::code::{
+use crate::device_runtime::calls::RuntimeFn;
+use crate::ir::code::Launchable;
+use crate::ir::code::{
     AccessKind, AddressOperand, Atomic, BarrierScope, CacheHint, ClockPart, Constant, Element,
     MatrixInst, MatrixLoad, MatrixProduct, MatrixTile, Preset, ProductForm, Reduce, ScalarFn,
     TextureForm, TileShape, WarpWide,
 };
-use crate::device_runtime::calls::RuntimeFn;
-use crate::device_runtime::state::Launchable;
-use crate::exec::op::Op;
+use crate::ir::op::Op;
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 //! Every loop here is written so that the compiler turns it into whole-vector code: constant trip count, no
 //! branch in the body, results collected in a local array before they are stored.
 
-use crate::bank::Bank;
+use super::bank::Bank;
 
 /// Lanes of a warp.
 pub(crate) const LANES: usize = 32;

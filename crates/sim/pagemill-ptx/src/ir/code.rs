@@ -1,21 +1,18 @@
 //! What lowering hands to execution: flat instructions and the side tables they index.
 
+pub(crate) use super::bank::Bank;
+use super::op::Inst;
 use crate::ast::Space;
-pub(crate) use crate::bank::Bank;
 use crate::device_runtime::calls::RuntimeFn;
-use crate::device_runtime::state::Launchable;
-use crate::exec::op::Inst;
-use crate::native::{Purpose, Routine, Unavailable};
 use crate::warp_group::GroupMeeting;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// A kernel in executable form.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Code {
     /// Instructions without waits, for functional runs.
     pub functional: Stream,
-    /// The same with [`Op::Wait`](crate::exec::op::Op::Wait) before consumers of loads.
+    /// The same with [`Op::Wait`](super::op::Op::Wait) before consumers of loads.
     pub stepped: Stream,
     pub memory: Vec<MemoryInst>,
     pub textures: Vec<TextureInst>,
@@ -41,10 +38,6 @@ pub(crate) struct Code {
     pub zeroed: [Vec<u16>; 3],
     /// Memory instructions, each with its own allocation hint.
     pub sites: u32,
-    /// Machine code for each [`Purpose`], made at its first use.
-    pub routines: [Arc<OnceLock<Result<Routine, Unavailable>>>; Purpose::COUNT],
-    /// Whether blocks that ran apart have met.
-    pub have_met: Arc<AtomicBool>,
 }
 
 impl Code {
@@ -55,20 +48,6 @@ impl Code {
         } else {
             &self.functional
         }
-    }
-
-    /// The machine code for `purpose`. The first call compiles it.
-    pub(crate) fn routine(&self, purpose: Purpose) -> Result<&Routine, &Unavailable> {
-        let stream = self.stream(purpose == Purpose::Timed);
-        let compile = || Routine::new(self, stream, purpose);
-        self.routines[purpose as usize]
-            .get_or_init(compile)
-            .as_ref()
-    }
-
-    /// Whether there is an answer to that already.
-    pub(crate) fn is_compiled(&self, purpose: Purpose) -> bool {
-        self.routines[purpose as usize].get().is_some()
     }
 }
 
@@ -151,6 +130,15 @@ pub(crate) struct RuntimeCall {
     pub result: AddressOperand,
     /// What kernels of the module can launch.
     pub kernels: Arc<[Launchable]>,
+}
+
+/// A kernel that kernels of its module can launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Launchable {
+    pub address: u64,
+    pub name: Arc<str>,
+    pub param_bytes: u32,
+    pub max_threads: Option<u32>,
 }
 
 /// Where an address comes from.

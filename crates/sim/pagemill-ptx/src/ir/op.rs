@@ -1,11 +1,11 @@
 //! The flat instruction, and the table of lane operations: what one lane computes, and nothing else.
 
+use super::bank::Bank;
 use super::float::{
     canonical32, canonical64, divide_approximately, exp2_f32, flush32, flush64, max32, max64,
     min32, min64, root32, root64, saturate32, saturate64, to_s32, to_u32,
 };
 use super::line::{Frame, Lane, map1, map2, map3};
-use crate::bank::Bank;
 
 /// One decoded instruction. Operand indices name lines of the warp's register file or constant lines.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +42,9 @@ impl Inst {
         }
     }
 }
+
+/// The reconvergence point of paths that meet only at the end.
+pub(crate) const NEVER: u32 = u32::MAX;
 
 macro_rules! operations {
     (
