@@ -7,6 +7,7 @@ use crate::ir::line::{ConstantLines, LANES, Line};
 use crate::kernel::Kernel;
 use crate::module::{Linked, Module};
 use crate::names::readable_list;
+use crate::places::{join, split};
 use crate::reserved;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -398,21 +399,6 @@ impl Launch {
     pub(crate) fn thread_coordinates(&self, index: u32) -> [u32; 3] {
         split(u64::from(index), self.block)
     }
-}
-
-pub(crate) fn split(index: u64, extent: [u32; 3]) -> [u32; 3] {
-    let [x, y, _] = extent.map(u64::from);
-    [
-        (index % x) as u32,
-        (index / x % y) as u32,
-        (index / (x * y)) as u32,
-    ]
-}
-
-/// The number of what has these coordinates in `extent`.
-fn join([x, y, z]: [u32; 3], extent: [u32; 3]) -> u64 {
-    let [width, height, _] = extent.map(u64::from);
-    (u64::from(z) * height + u64::from(y)) * width + u64::from(x)
 }
 
 /// Clusters of a grid in each dimension.

@@ -25,6 +25,7 @@ mod names;
 mod native;
 mod pace;
 pub mod parse;
+mod places;
 mod reserved;
 mod tensor;
 mod texture;

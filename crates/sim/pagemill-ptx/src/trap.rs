@@ -1,6 +1,6 @@
 //! What a kernel did wrong, and where.
 
-use crate::memory::Nearest;
+use crate::memory::error::Nearest;
 use crate::warp_group::group_at;
 use std::fmt;
 

@@ -169,9 +169,9 @@ impl Checker {
             source_name: kernel.source_name.to_string(),
             line: info.map_or(0, |info| info.line),
             source: source.map(|(file, line)| (file.to_owned(), line)),
-            block: crate::launch::split(place.block, *grid),
+            block: crate::places::split(place.block, *grid),
             thread: (place.thread != u32::MAX)
-                .then(|| crate::launch::split(place.thread.into(), *block)),
+                .then(|| crate::places::split(place.thread.into(), *block)),
             detail: detail(),
             count: 1,
         };
@@ -189,10 +189,10 @@ impl Checker {
         else {
             return String::new();
         };
-        let [x, y, z] = crate::launch::split(thread.into(), *shape);
+        let [x, y, z] = crate::places::split(thread.into(), *shape);
         let mut text = format!("thread ({x}, {y}, {z})");
         if let Some(block) = block {
-            let [x, y, z] = crate::launch::split(block, *grid);
+            let [x, y, z] = crate::places::split(block, *grid);
             text += &format!(" of block ({x}, {y}, {z})");
         }
         if let Some(instruction) = sites.instruction_of(line) {

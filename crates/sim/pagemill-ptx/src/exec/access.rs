@@ -1,6 +1,6 @@
 //! Memory instructions: which bytes the lanes mean, whether they may, and the effect.
 
-use super::announce::Due;
+use super::due::Due;
 use super::pattern::{self, Pattern, Stray, bank_replays};
 use super::transfer::{load, load_lane, store, store_lane};
 use crate::ast::Space;

@@ -1,6 +1,7 @@
 //! Descriptions of memory accesses for the timing model, before they take effect.
 
 use super::access::{Stores, Target, lane_addresses, resolve};
+use super::due::Due;
 use super::pattern::Pattern;
 use super::step::{AccessSpace, LanePlaces, MemoryAccess};
 use crate::ast::Space;
@@ -8,21 +9,6 @@ use crate::ir::code::{AccessKind, MemoryInst};
 use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use crate::trap::Fault;
 use crate::window::Window;
-
-/// What was found out about an announced access, so that performing it need not find it out again.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) enum Due {
-    /// Nothing that lasts.
-    #[default]
-    Unknown,
-    /// All lanes fall into allocation `at` by `pattern`, as long as nothing is allocated or freed. Where they are scattered,
-    /// their offsets are kept beside this.
-    Whole {
-        at: u32,
-        pattern: Pattern,
-        generation: u32,
-    },
-}
 
 impl Stores<'_> {
     /// Describes and checks the access if it is one that the timing model decides about. Fills `offsets` for lanes that are

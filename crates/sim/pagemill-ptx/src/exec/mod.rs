@@ -7,6 +7,7 @@ pub(crate) mod call;
 mod cluster;
 mod device_runtime;
 pub(crate) mod dispatch;
+pub(crate) mod due;
 pub(crate) mod fragment;
 mod local;
 mod matrix;

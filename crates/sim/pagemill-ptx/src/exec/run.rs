@@ -3,7 +3,7 @@
 //! Lane operations run in a tight loop of their own; everything else goes through [`Engine::control`].
 
 use super::access::Stores;
-use super::announce::Due;
+use super::due::Due;
 use super::meter::Meter;
 use super::path::Path;
 use super::pattern::Pattern;

@@ -1,6 +1,6 @@
 //! The state of one warp.
 
-use super::announce::Due;
+use super::due::Due;
 use super::path::{Fragment, Path};
 use super::step::BarrierPhase;
 use super::watch::Watch;

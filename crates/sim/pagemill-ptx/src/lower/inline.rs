@@ -1,9 +1,9 @@
 //! Device functions, expanded where they are called, so that execution needs no call stack. What cannot be expanded is a
 //! subroutine with a frame on the thread's stack: a function that calls itself, or one that is called by its address.
 
+use super::fail::{Fail, fail};
 use super::program::Label;
-use super::signature::Signature;
-use super::{Fail, fail};
+use super::signature::{Signature, param_layout};
 use crate::ast::{Function, Instruction, Line, Module, Operand, RegisterId, Space, Variable};
 use crate::device_runtime::built_in::built_in;
 use crate::device_runtime::calls::find;
@@ -224,7 +224,7 @@ fn attempt<'a>(
         current: None,
     };
     let mut storage = HashMap::new();
-    for (param, (offset, bytes)) in kernel.params.iter().zip(super::param_layout(kernel)) {
+    for (param, (offset, bytes)) in kernel.params.iter().zip(param_layout(kernel)) {
         storage.insert(param.name.as_str(), Storage::KernelParam { offset, bytes });
     }
     let scope = expander.function(kernel, storage, None, 0)?;

@@ -5,6 +5,7 @@ mod cfg;
 mod decode;
 mod dominators;
 mod emit;
+mod fail;
 mod inline;
 mod issue_order;
 mod liveness;
@@ -17,71 +18,21 @@ mod signature;
 mod simplify;
 mod subroutine;
 
+pub(crate) use fail::Fail;
 pub(crate) use subroutine::addresses;
 
 pub use decode::{SupportedOpcode, supported_opcodes};
 
-use crate::PtxError;
-use crate::ast::{Function, Line, Module, Operand, Space, Variable};
+use crate::ast::{Function, Module, Operand, Space, Variable};
 use crate::ir::code::Launchable;
 use crate::ir::info::{ClusterNeeds, IssueOrder, Param};
 use crate::kernel::Kernel;
 use decode::{Names, SharedLayout};
+use fail::fail;
 use inline::{Flat, FlatInst};
+use signature::param_layout;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// A [`PtxError`] that does not know yet what its text is called.
-#[derive(Debug)]
-pub(crate) struct Fail {
-    pub line: Line,
-    pub message: String,
-    pub help: Option<String>,
-}
-
-impl Fail {
-    fn help(self, help: impl Into<String>) -> Self {
-        Self {
-            help: Some(help.into()),
-            ..self
-        }
-    }
-
-    fn help_if_none(self, help: impl FnOnce() -> String) -> Self {
-        match self.help {
-            Some(_) => self,
-            None => self.help(help()),
-        }
-    }
-
-    /// The error with its place.
-    pub(crate) fn locate(self, source_name: &str, text: &str) -> PtxError {
-        let error = PtxError::new(source_name, self.line, self.message).with_text(text);
-        PtxError {
-            help: self.help,
-            ..error
-        }
-    }
-}
-
-fn fail(line: Line, message: impl Into<String>) -> Fail {
-    Fail {
-        line,
-        message: message.into(),
-        help: None,
-    }
-}
-
-/// Offset and size of each kernel parameter.
-fn param_layout(kernel: &Function) -> Vec<(u32, u32)> {
-    let mut end = 0u64;
-    let place = |param: &Variable| {
-        let offset = end.next_multiple_of(param.align.max(1));
-        end = offset + param.bytes;
-        (offset as u32, param.bytes as u32)
-    };
-    kernel.params.iter().map(place).collect()
-}
 
 /// Largest argument block of a kernel in bytes.
 const PARAM_BYTES_MAX: u64 = 32_764;

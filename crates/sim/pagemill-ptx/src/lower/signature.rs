@@ -1,6 +1,6 @@
 //! How a real call hands over its values: results, then parameters, next to each other on the thread's stack.
 
-use crate::ast::Variable;
+use crate::ast::{Function, Variable};
 
 /// Stack frames, and what lies in them, begin at multiples of this.
 pub(super) const STACK_ALIGN: u64 = 16;
@@ -50,4 +50,15 @@ impl<'a> Signature<'a> {
             && self.offsets == other.offsets
             && sizes(self) == sizes(other)
     }
+}
+
+/// Offset and size of each kernel parameter.
+pub(super) fn param_layout(kernel: &Function) -> Vec<(u32, u32)> {
+    let mut end = 0u64;
+    let place = |param: &Variable| {
+        let offset = end.next_multiple_of(param.align.max(1));
+        end = offset + param.bytes;
+        (offset as u32, param.bytes as u32)
+    };
+    kernel.params.iter().map(place).collect()
 }

@@ -1,8 +1,8 @@
 //! Functions that are called rather than expanded, and the calls that reach them.
 
+use super::fail::{Fail, fail};
 use super::inline::{Callee, Expander, FlatInst, RealCall, Stop, Storage, Subroutine};
 use super::signature::Signature;
-use super::{Fail, fail};
 use crate::ast::{Function, Instruction, Line, Operand, Space};
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! The simulated device memory: allocations at simulated addresses, zero until written.
 
 mod allocation;
-mod error;
+pub(crate) mod error;
 mod freeing;
 mod near;
 mod part;

@@ -4,7 +4,7 @@ use super::context::{Announced, Context, Windows};
 use super::emit::{self, Entries};
 use super::paths::{ANNOUNCE, BARRIER, ENDED, PAUSE, WAIT};
 use super::purpose::Purpose;
-use crate::exec::announce::Due;
+use crate::exec::due::Due;
 use crate::exec::path::Path;
 use crate::exec::pattern::Pattern;
 use crate::exec::step::{AccessSpace, LanePlaces, MemoryAccess};

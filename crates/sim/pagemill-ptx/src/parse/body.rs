@@ -1,10 +1,11 @@
 //! What stands between the braces of a function: declarations, labels, instructions, scopes.
 
-use super::lexer::{Token, shorten};
+use super::error::{Parse, ParseError};
 use super::module::ModuleBuilder;
+use super::parser::Parser;
 use super::scope::{Meaning, Scopes, Site};
 use super::suggest::nearest;
-use super::{Parse, ParseError, Parser};
+use super::token::{Token, shorten};
 use crate::ast::{Function, Guard, Instruction, Line, Operand, Prototype, Space, Type};
 use std::collections::HashMap;
 

@@ -1,7 +1,8 @@
 //! Constant expressions: integers of 64 bits with C's operators and precedence, or a single float literal.
 
-use super::lexer::Token;
-use super::{Parse, Parser};
+use super::error::Parse;
+use super::parser::Parser;
+use super::token::Token;
 
 /// A folded constant.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,10 +1,11 @@
 //! `.entry` and `.func`: heads, parameters, performance directives.
 
 use super::body::Body;
-use super::lexer::{Token, shorten};
+use super::error::Parse;
 use super::module::ModuleBuilder;
+use super::parser::Parser;
 use super::scope::Scopes;
-use super::{Parse, Parser};
+use super::token::{Token, shorten};
 use crate::ast::{Function, Space, Variable};
 
 impl<'t> Parser<'t> {

@@ -1,8 +1,9 @@
 //! The outermost level: version, target, variables, functions.
 
-use super::lexer::{Token, shorten};
+use super::error::{Parse, ParseError};
+use super::parser::Parser;
 use super::suggest::nearest;
-use super::{Parse, ParseError, Parser};
+use super::token::{Token, shorten};
 use crate::ast::{Function, Line, Module, Space, Variable};
 use std::collections::HashMap;
 

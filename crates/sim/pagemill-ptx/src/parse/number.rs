@@ -1,6 +1,6 @@
 //! Numeric literals: `123`, `0x7fU`, `017`, `0b11`, `1.5e3`, `0f3F800000`, `0d3FF0000000000000`.
 
-use super::lexer::Token;
+use super::token::Token;
 
 /// Reads the literal at the start of `text`, which begins with a digit: the token and its length in bytes.
 pub(super) fn scan(text: &str) -> Result<(Token<'_>, usize), String> {

@@ -1,10 +1,12 @@
 //! Operands of instructions.
 
 use super::body::Body;
+use super::error::{Parse, ParseError};
 use super::expression::Constant;
-use super::lexer::{Token, shorten};
+use super::parser::Parser;
 use super::scope::{Meaning, Site};
-use super::{Parse, Parser, special};
+use super::special;
+use super::token::{Token, shorten};
 use crate::ast::{Address, Operand, RegisterId};
 
 impl<'t> Parser<'t> {
@@ -78,7 +80,7 @@ impl<'t> Parser<'t> {
         let name = self.ident()?;
         match body.meaning(name) {
             Some(Meaning::Register(id)) => Ok(id),
-            Some(_) => Err(super::ParseError::new(
+            Some(_) => Err(ParseError::new(
                 line,
                 format!("`{}` is no scalar register", shorten(name)),
             )),

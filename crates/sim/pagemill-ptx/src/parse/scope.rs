@@ -3,8 +3,9 @@
 //! Scopes are flattened. A register gets its own entry in the function's table the first time it is used; a variable
 //! or label of an inner scope is renamed when its name is taken.
 
+use super::error::{Parse, ParseError};
+use super::parser::NESTING_MAX;
 use super::suggest::nearest;
-use super::{NESTING_MAX, Parse, ParseError};
 use crate::ast::{Function, Line, Register, RegisterId, Type};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -285,7 +286,7 @@ impl<'t> Scopes<'t> {
         };
         ParseError::new(
             line,
-            format!("register `{}` is not declared", super::lexer::shorten(name)),
+            format!("register `{}` is not declared", super::token::shorten(name)),
         )
         .with_help(help)
     }

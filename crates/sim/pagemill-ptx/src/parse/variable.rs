@@ -1,12 +1,11 @@
 //! Variable declarations: type, alignment, dimensions, initial value.
 
+use super::error::{Parse, ParseError};
 use super::expression::Constant;
-use super::lexer::{Token, shorten};
-use super::{Parse, Parser};
+use super::parser::{INIT_BYTES_MAX, NESTING_MAX, Parser};
+use super::token::{Token, shorten};
 use crate::ast::{Line, Relocation, Space, Type, Variable};
 
-/// Most bytes of initial values in one module; without an initial value a variable costs nothing here.
-pub(super) const INIT_BYTES_MAX: u64 = 64 << 20;
 /// Largest variable, which is also the most an address space could hold.
 const VARIABLE_BYTES_MAX: u64 = 1 << 47;
 
@@ -158,7 +157,7 @@ impl<'t> Parser<'t> {
                 dimensions.push(0);
                 continue;
             }
-            if dimensions.len() == super::NESTING_MAX as usize {
+            if dimensions.len() == NESTING_MAX as usize {
                 return self.fail("too many dimensions");
             }
             dimensions.push(self.integer_constant()?);
@@ -392,7 +391,7 @@ impl<'t> Parser<'t> {
             if !matches!(element_bytes, 4 | 8) {
                 let message =
                     format!("an address does not fit an element of {element_bytes} bytes");
-                return Err(super::ParseError::new(line, message));
+                return Err(ParseError::new(line, message));
             }
             relocation.width = element_bytes as u8;
         }

@@ -1,6 +1,6 @@
 //! Atomics and reductions.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, MemoryAux, VReg, Value};
 use super::context::{Decoder, class_of};
 use super::matrix::parts;

@@ -1,6 +1,6 @@
 //! Bit fields, counts, permutations, dot products.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Class, VReg, Value};
 use super::context::Decoder;
 use super::integer::Int;

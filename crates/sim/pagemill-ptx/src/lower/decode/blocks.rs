@@ -1,6 +1,6 @@
 //! Copies that go to several blocks of a cluster: the same once more for each.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, Label, VReg, Value};
 use super::context::Decoder;
 use crate::ast::Type;

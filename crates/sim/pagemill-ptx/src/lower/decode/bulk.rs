@@ -5,7 +5,7 @@
 //! one access for each 128 bytes of global memory, and the thread goes on while they are under way; it waits for them when it
 //! waits for groups. A phase of an mbarrier object at which they count is not seen to be over before they are there.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, MemoryAux, VReg, Value};
 use super::blocks::Blocks;
 use super::context::Decoder;

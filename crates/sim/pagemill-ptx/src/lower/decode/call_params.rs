@@ -1,6 +1,6 @@
 //! Parameters of expanded calls: registers, or local memory where accesses disagree.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::params::ParamStorage;
 use super::super::program::{Aux, Class, VReg, Value};
 use super::context::{Decoder, class_of};

@@ -1,6 +1,6 @@
 //! Calls: values on their way in and out, and functions that the system provides.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::inline::{Side, Storage};
 use super::super::params::ParamStorage;
 use super::super::program::{Aux, Class, ServiceAux, VReg, Value};

@@ -1,6 +1,6 @@
 //! Carry chains. The carry flag is a predicate register.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Class, VReg, Value};
 use super::context::Decoder;
 use super::integer::{Int, by_size, high_product};

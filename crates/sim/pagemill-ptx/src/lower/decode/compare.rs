@@ -1,6 +1,6 @@
 //! Comparisons and selections.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Class, VReg, Value};
 use super::context::Decoder;
 use super::half;

@@ -1,10 +1,9 @@
 //! What every opcode family needs: operands by kind, destinations, emission.
 
-use super::super::inline::{Flat, FlatInst};
+use super::super::fail::{Fail, fail};
+use super::super::inline::Flat;
 use super::super::params::Placed;
 use super::super::program::{Aux, Class, Label, Micro, Program, VReg, Value};
-use super::super::{Fail, fail};
-use super::modifiers::Modifiers;
 use crate::ast::{Instruction, Space, Type};
 use crate::ir::code::Launchable;
 use crate::ir::info::{InstructionClass, InstructionInfo};
@@ -16,14 +15,14 @@ use std::sync::Arc;
 
 /// A decoded kernel body.
 #[derive(Debug)]
-pub(in super::super) struct Decoded {
+pub(crate) struct Decoded {
     pub program: Program,
     pub infos: Vec<InstructionInfo>,
 }
 
 /// Where the shared variables of a kernel lie.
 #[derive(Clone, Debug, Default)]
-pub(in super::super) struct SharedLayout {
+pub(crate) struct SharedLayout {
     /// By index in [`Flat::shared`].
     pub offsets: Vec<u32>,
     /// Module-level shared variables that the kernel names.
@@ -32,7 +31,7 @@ pub(in super::super) struct SharedLayout {
 }
 
 /// What the decoder looks names up in.
-pub(in super::super) struct Names<'a> {
+pub(crate) struct Names<'a> {
     /// Index and space of each module-level variable.
     pub variables: &'a HashMap<&'a str, (u32, Space)>,
     pub shared: &'a SharedLayout,
@@ -49,7 +48,7 @@ pub(super) struct Decoder<'a> {
     pub flat: &'a Flat<'a>,
     pub names: &'a Names<'a>,
     pub program: Program,
-    infos: Vec<InstructionInfo>,
+    pub infos: Vec<InstructionInfo>,
     /// High halves of 128-bit registers.
     pub high_halves: HashMap<VReg, VReg>,
     /// Held by the carry instructions.
@@ -58,58 +57,11 @@ pub(super) struct Decoder<'a> {
     pub inst: &'a Instruction,
     /// Operands of it that were looked at, from the first on.
     pub looked_at: Cell<usize>,
-    guard: Option<(VReg, bool)>,
+    pub guard: Option<(VReg, bool)>,
     /// Opcodes already seen, so that equal ones share their text.
-    opcodes: HashMap<String, Arc<str>>,
+    pub opcodes: HashMap<String, Arc<str>>,
     /// Registers that stand for parts of call parameters, by parameter and offset.
     pub param_registers: HashMap<(usize, u64), VReg>,
-}
-
-/// Turns the expanded kernel into micro-operations.
-pub(in super::super) fn decode<'a>(
-    flat: &'a Flat<'a>,
-    names: &'a Names<'a>,
-) -> Result<Decoded, Fail> {
-    let mut program = Program::default();
-    let mut high_halves = HashMap::new();
-    for scope in &flat.scopes {
-        for register in &scope.function.registers {
-            program.register(class_of(register.ty));
-        }
-    }
-    for scope in &flat.scopes {
-        for (register, id) in scope.function.registers.iter().zip(scope.register_base..) {
-            if register.ty == Type::B128 {
-                high_halves.insert(VReg(id), program.register(Class::Wide));
-            }
-        }
-    }
-    program.labels = vec![usize::MAX; flat.labels.len()];
-    let Some(first) = flat.insts.first() else {
-        return Ok(Decoded {
-            program,
-            infos: Vec::new(),
-        });
-    };
-    let mut decoder = Decoder {
-        flat,
-        names,
-        program,
-        infos: Vec::new(),
-        high_halves,
-        carry: None,
-        scope: 0,
-        inst: ast_of(first),
-        looked_at: Cell::new(0),
-        guard: None,
-        opcodes: HashMap::new(),
-        param_registers: HashMap::new(),
-    };
-    decoder.body()?;
-    Ok(Decoded {
-        program: decoder.program,
-        infos: decoder.infos,
-    })
 }
 
 pub(super) fn class_of(ty: Type) -> Class {
@@ -120,142 +72,15 @@ pub(super) fn class_of(ty: Type) -> Class {
     }
 }
 
-fn ast_of<'a>(inst: &FlatInst<'a>) -> &'a Instruction {
-    match inst {
-        FlatInst::Plain { inst, .. }
-        | FlatInst::System { inst, .. }
-        | FlatInst::Call { inst, .. }
-        | FlatInst::Pass { inst, .. }
-        | FlatInst::Real { inst, .. }
-        | FlatInst::Enter { inst, .. }
-        | FlatInst::End { inst, .. }
-        | FlatInst::PassParam { inst, .. }
-        | FlatInst::TakeParam { inst, .. } => inst,
-    }
-}
-
 impl<'a> Decoder<'a> {
-    fn body(&mut self) -> Result<(), Fail> {
-        let flat = self.flat;
-        let mut marks: Vec<(usize, usize)> = flat
-            .labels
-            .iter()
-            .copied()
-            .enumerate()
-            .map(|(id, at)| (at, id))
-            .collect();
-        marks.sort_unstable();
-        let mut marks = marks.into_iter().peekable();
-        for (at, inst) in flat.insts.iter().enumerate() {
-            while let Some((_, id)) = marks.next_if(|(mark, _)| *mark <= at) {
-                self.program.labels[id] = self.program.micros.len();
-            }
-            self.flat_inst(inst)?;
-        }
-        let end = self.program.micros.len();
-        for (_, id) in marks {
-            self.program.labels[id] = end;
-        }
-        let subroutines = flat.subroutines.iter().zip(&self.names.placed.frame_bytes);
-        self.program.subroutines = subroutines
-            .map(|(subroutine, &bytes)| (subroutine.entry, bytes))
-            .collect();
-        Ok(())
-    }
-
-    fn flat_inst(&mut self, inst: &FlatInst<'a>) -> Result<(), Fail> {
-        self.inst = ast_of(inst);
-        self.looked_at.set(0);
-        self.guard = None;
-        match *inst {
-            FlatInst::Plain { scope, inst } => {
-                self.begin(scope);
-                self.plain_inst(inst)
-            }
-            FlatInst::System {
-                scope,
-                name,
-                results,
-                arguments,
-                ..
-            } => {
-                self.begin(scope);
-                self.info().class = InstructionClass::Control;
-                self.system_call(name, results, arguments)
-            }
-            FlatInst::Call { scope, enter, .. } => {
-                self.begin(scope);
-                self.info().class = InstructionClass::Control;
-                match enter {
-                    // A guarded call: all other lanes go around it.
-                    Some(skip) => {
-                        let (register, negated) = self.guard.take().unwrap_or((VReg(0), false));
-                        self.push_guarded(
-                            Op::Branch,
-                            Aux::Target(skip),
-                            Some((register, !negated)),
-                        );
-                    }
-                    None => self.push(Op::Nop, &[], &[], Aux::None),
-                }
-                Ok(())
-            }
-            FlatInst::Pass { to, from, .. } => self.pass(to, from),
-            FlatInst::Real { scope, call, .. } => self.real_call(scope, call),
-            FlatInst::Enter { scope, .. } => {
-                self.attach(scope);
-                self.take_register_params()
-            }
-            FlatInst::End { scope, .. } => {
-                self.attach(scope);
-                self.leave()
-            }
-            FlatInst::PassParam {
-                scope,
-                param,
-                value,
-                ..
-            } => self.pass_param(scope, param, value),
-            FlatInst::TakeParam {
-                scope, param, into, ..
-            } => self.take_param(scope, param, into),
-        }
-    }
-
-    /// Decodes an instruction by its row of the table, which has to make something of each part and operand of it.
-    fn plain_inst(&mut self, inst: &'a Instruction) -> Result<(), Fail> {
-        let mut modifiers = Modifiers::new(&inst.opcode);
-        let Some(row) = super::find(modifiers.name) else {
-            return Err(self.unknown_opcode());
-        };
-        self.info().class = row.class;
-        (row.decode)(self, &mut modifiers)
-            .map_err(|error| error.help_if_none(|| supported(row)))?;
-        if let Some(left) = modifiers.left() {
-            let message = format!("`.{left}` is not supported on `{}`", inst.opcode.join("."));
-            return Err(fail(inst.line, message).help(supported(row)));
-        }
-        // The last operand is then how caches shall treat the bytes.
-        let is_hinted = inst.opcode.iter().any(|part| part == "L2::cache_hint");
-        let known = self.looked_at.get() + usize::from(is_hinted);
-        let given = inst.operands.len();
-        if given > known && !modifiers.are_ignored() {
-            let opcode = inst.opcode.join(".");
-            let message =
-                format!("`{opcode}` with {given} operands is not supported: it takes {known}");
-            return Err(fail(inst.line, message).help(supported(row)));
-        }
-        Ok(())
-    }
-
     /// What follows counts as part of the instruction before it.
-    fn attach(&mut self, scope: usize) {
+    pub(super) fn attach(&mut self, scope: usize) {
         self.scope = scope;
         self.guard = None;
     }
 
     /// Starts a PTX instruction: its info and its guard.
-    fn begin(&mut self, scope: usize) {
+    pub(super) fn begin(&mut self, scope: usize) {
         self.scope = scope;
         let inst = self.inst;
         self.guard = inst
@@ -286,22 +111,6 @@ impl<'a> Decoder<'a> {
         self.infos
             .last_mut()
             .expect("every instruction begins with its info")
-    }
-
-    fn unknown_opcode(&self) -> Fail {
-        let name = self.inst.opcode.first().map_or("", String::as_str);
-        let near = super::OPCODES
-            .iter()
-            .map(|row| (strsim::damerau_levenshtein(row.name, name), row.name))
-            .min();
-        let error = self.fail(format!(
-            "instruction `{}` is not supported",
-            self.inst.opcode.join(".")
-        ));
-        match near {
-            Some((distance, near)) if distance <= 1 && name.len() > 2 => error.help(format!("did you mean `{near}`?")),
-            _ => error.help("recompile for compute_75 without features of newer architectures, or rewrite this statement"),
-        }
     }
 
     pub(super) fn fail(&self, message: impl Into<String>) -> Fail {
@@ -484,10 +293,6 @@ impl<'a> Decoder<'a> {
             (_, value) => self.op(Op::Move32, dst, &[value]),
         }
     }
-}
-
-fn supported(row: &super::SupportedOpcode) -> String {
-    format!("supported: {} {}", row.name, row.forms)
 }
 
 /// The generic address of offset 0 of `space`'s window.

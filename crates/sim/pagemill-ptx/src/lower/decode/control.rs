@@ -1,6 +1,6 @@
 //! Branches, ends, barriers, calls of the system.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, ServiceAux, Value};
 use super::context::Decoder;
 use super::modifiers::Modifiers;

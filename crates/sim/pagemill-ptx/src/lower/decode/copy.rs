@@ -3,7 +3,7 @@
 //! The bytes are there at once. In simulated time the load is under way until an instruction waits for copies; waiting for
 //! all groups but some waits for all of them.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, MemoryAux, VReg, Value};
 use super::bulk;
 use super::context::Decoder;

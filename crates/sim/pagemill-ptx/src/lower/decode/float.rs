@@ -1,7 +1,8 @@
 //! Single and double precision arithmetic.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Class, VReg, Value};
+use super::arithmetic::{Arithmetic, Sign};
 use super::context::Decoder;
 use super::half;
 use super::modifiers::Modifiers;
@@ -10,19 +11,6 @@ use crate::ir::functions::float as functions;
 use crate::ir::functions::rounding::{self, Operation, Rounding};
 use crate::ir::info::InstructionClass;
 use crate::ir::op::Op;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arithmetic {
-    Add,
-    Sub,
-    Mul,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sign {
-    Clear,
-    Flip,
-}
 
 /// Modifiers that most single-precision instructions share.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! Half precision and bfloat16: every operation is a lane function on the raw bits.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Class, Value};
+use super::arithmetic::{Arithmetic, Sign};
 use super::context::Decoder;
-use super::float::{Arithmetic, Sign};
 use super::modifiers::Modifiers;
 use crate::ast::Type;
 use crate::ir::functions::half as functions;

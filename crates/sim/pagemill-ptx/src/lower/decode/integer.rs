@@ -1,7 +1,8 @@
 //! Arithmetic that integers and floats share names for; the integer forms are here.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, VReg, Value};
+use super::arithmetic::{Arithmetic, Sign};
 use super::context::Decoder;
 use super::modifiers::Modifiers;
 use super::{carry, float, half};
@@ -101,7 +102,7 @@ fn integer_or(
 fn arithmetic(
     decoder: &mut Decoder<'_>,
     modifiers: &mut Modifiers<'_>,
-    kind: float::Arithmetic,
+    kind: Arithmetic,
     (narrow, wide): (Op, Op),
 ) -> Result<(), Fail> {
     if modifiers.take("f32x2") {
@@ -109,7 +110,7 @@ fn arithmetic(
     }
     if let Some(pair) = modifiers.take_one(&["u16x2", "s16x2"]) {
         let _ = pair;
-        let function = if kind == float::Arithmetic::Add {
+        let function = if kind == Arithmetic::Add {
             functions::add_pair
         } else {
             functions::sub_pair
@@ -119,7 +120,7 @@ fn arithmetic(
     if modifiers.take("cc") {
         let int = carry::carry_type(decoder, modifiers)?;
         return match kind {
-            float::Arithmetic::Add => carry::add_carry_out(decoder, int),
+            Arithmetic::Add => carry::add_carry_out(decoder, int),
             _ => carry::sub_borrow_out(decoder, int),
         };
     }
@@ -135,7 +136,7 @@ fn arithmetic(
         if int.ty != Type::S32 {
             return Err(decoder.bad_form());
         }
-        let function = if kind == float::Arithmetic::Add {
+        let function = if kind == Arithmetic::Add {
             functions::add_saturating
         } else {
             functions::sub_saturating
@@ -147,21 +148,11 @@ fn arithmetic(
 }
 
 pub(super) fn add(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    arithmetic(
-        decoder,
-        modifiers,
-        float::Arithmetic::Add,
-        (Op::Add32, Op::Add64),
-    )
+    arithmetic(decoder, modifiers, Arithmetic::Add, (Op::Add32, Op::Add64))
 }
 
 pub(super) fn sub(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
-    arithmetic(
-        decoder,
-        modifiers,
-        float::Arithmetic::Sub,
-        (Op::Sub32, Op::Sub64),
-    )
+    arithmetic(decoder, modifiers, Arithmetic::Sub, (Op::Sub32, Op::Sub64))
 }
 
 /// Two 16-bit halves of 32-bit operands at a time.
@@ -178,11 +169,11 @@ fn two_by_two(
 
 pub(super) fn mul(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     if modifiers.take("f32x2") {
-        return float::arithmetic_of_two(decoder, modifiers, float::Arithmetic::Mul);
+        return float::arithmetic_of_two(decoder, modifiers, Arithmetic::Mul);
     }
     let part = modifiers.take_one(&["lo", "hi", "wide"]);
     let other = |d: &mut Decoder<'_>, m: &mut Modifiers<'_>, ty| {
-        float::arithmetic(d, m, ty, float::Arithmetic::Mul)
+        float::arithmetic(d, m, ty, Arithmetic::Mul)
     };
     let Some(int) = integer_or(decoder, modifiers, other)? else {
         decoder.info().class = float::class_of(decoder, Type::F32);
@@ -362,7 +353,7 @@ fn divide(
 
 pub(super) fn abs(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let Some(int) = integer_or(decoder, modifiers, |d, m, ty| {
-        float::sign(d, m, ty, float::Sign::Clear)
+        float::sign(d, m, ty, Sign::Clear)
     })?
     else {
         return Ok(());
@@ -380,7 +371,7 @@ pub(super) fn abs(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
 
 pub(super) fn neg(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let Some(int) = integer_or(decoder, modifiers, |d, m, ty| {
-        float::sign(d, m, ty, float::Sign::Flip)
+        float::sign(d, m, ty, Sign::Flip)
     })?
     else {
         return Ok(());

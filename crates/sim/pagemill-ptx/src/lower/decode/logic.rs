@@ -1,6 +1,6 @@
 //! Bitwise operations and shifts.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::Class;
 use super::context::Decoder;
 use super::integer::{Int, by_size, extended, store};

@@ -3,7 +3,7 @@
 //! `movmatrix` and `stmatrix` are made of exchanges between lanes and of stores. Of a matrix of 8 by 8 elements of 16 bits, lane
 //! 4 r + c holds the elements 2 c and 2 c + 1 of row r.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, VReg, Value};
 use super::context::Decoder;
 use super::memory::{Place, memory_aux, place, space_of};

@@ -3,7 +3,7 @@
 //! Making an object is a store, every other operation one atomic change of its 64 bits, and waiting is a load. The state that
 //! an arrival returns is the object as it was. See [`functions::mbarrier`](crate::ir::functions::mbarrier).
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, MemoryAux, Value};
 use super::context::Decoder;
 use super::memory::{ORDERS, Place, memory_aux, place, space_of, store};

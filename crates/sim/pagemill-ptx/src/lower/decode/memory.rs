@@ -1,8 +1,9 @@
 //! Loads, stores, atomics, and parameters.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::inline::Storage;
 use super::super::program::{Aux, Class, MemoryAux, VReg, Value};
+use super::super::signature::param_layout;
 use super::call_params;
 use super::context::Decoder;
 use super::modifiers::Modifiers;
@@ -281,7 +282,7 @@ fn load_argument<'a>(
         let dst = wide_destination(decoder, target, class)?;
         let offset = u32::try_from(offset + index * bytes)
             .map_err(|_| decoder.fail("the parameter offset is out of range"))?;
-        let total = super::super::param_layout(decoder.flat.scopes[0].function)
+        let total = param_layout(decoder.flat.scopes[0].function)
             .last()
             .map_or(0, |(at, size)| at + size);
         if u64::from(offset) + bytes > u64::from(total) || bytes > 8 {

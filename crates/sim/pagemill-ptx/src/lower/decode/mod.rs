@@ -1,8 +1,10 @@
 //! PTX instructions to micro-operations: one table of opcodes, one file per family.
 
+mod arithmetic;
 mod atomic;
 mod bits;
 mod blocks;
+mod body;
 mod bulk;
 mod call_params;
 mod calls;
@@ -32,11 +34,12 @@ mod video;
 mod warp;
 mod wmma;
 
+pub(super) use body::decode;
 use context::Decoder;
-pub(super) use context::{Decoded, Names, SharedLayout, decode};
+pub(super) use context::{Decoded, Names, SharedLayout};
 use modifiers::Modifiers;
 
-use super::Fail;
+use super::fail::Fail;
 use crate::ir::info::InstructionClass as Class;
 
 type DecodeFn = fn(&mut Decoder<'_>, &mut Modifiers<'_>) -> Result<(), Fail>;

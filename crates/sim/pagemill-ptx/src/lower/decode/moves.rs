@@ -1,6 +1,6 @@
 //! Moves, packing, and conversions between address spaces.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Class, VReg, Value};
 use super::context::{Decoder, window_base};
 use super::modifiers::Modifiers;

@@ -1,6 +1,6 @@
 //! Names: special registers, and variables of every space.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::inline::Storage;
 use super::super::params::ParamStorage;
 use super::super::program::{Aux, Class, ServiceAux, VReg, Value};

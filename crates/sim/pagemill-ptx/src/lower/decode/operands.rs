@@ -1,6 +1,6 @@
 //! Operands as values and destinations.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, VReg, Value};
 use super::context::{Decoder, class_of};
 use crate::ast::{Operand, RegisterId, Type};

@@ -1,6 +1,6 @@
 //! Calls that are not expanded: values go through the stack, at the caller's stack pointer.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::inline::Callee;
 use super::super::params::ParamStorage;
 use super::super::program::{Aux, CallAux, Value};

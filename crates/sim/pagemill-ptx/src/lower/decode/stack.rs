@@ -1,6 +1,6 @@
 //! Memory on the stack of the current function: `alloca`, and the stack pointer to come back to.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, ServiceAux, Value};
 use super::super::signature::STACK_ALIGN;
 use super::context::Decoder;

@@ -3,7 +3,7 @@
 //! Here they are a loop over rows of the box, and one over 16 bytes, or fewer where the tensor ends, or over elements of a
 //! reduction. In simulated time they are what copies in bulk are: see [`bulk`].
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, Label, MemoryAux, ServiceAux, VReg, Value};
 use super::blocks::Blocks;
 use super::bulk::{self, RANKS, Side, Step, advance, class_of};

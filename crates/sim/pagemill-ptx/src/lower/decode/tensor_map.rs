@@ -1,6 +1,6 @@
 //! Changes of tensor maps by kernels: `tensormap.replace` and `tensormap.cp_fenceproxy`.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, VReg, Value};
 use super::context::Decoder;
 use super::memory::{Place, memory_aux, place, space_of};

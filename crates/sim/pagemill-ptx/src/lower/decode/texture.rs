@@ -1,6 +1,6 @@
 //! Texture fetches, surface loads and surface stores, by handle.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, VReg, Value};
 use super::context::Decoder;
 use super::memory::{class_for, stored_value, wide_destination};

@@ -1,6 +1,6 @@
 //! `vadd` and its like, on words, two halfwords or four bytes.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::Class;
 use super::context::Decoder;
 use super::modifiers::Modifiers;

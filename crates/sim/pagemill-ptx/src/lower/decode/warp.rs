@@ -1,6 +1,6 @@
 //! Instructions in which lanes see each other.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, VReg, Value};
 use super::context::Decoder;
 use super::modifiers::Modifiers;

@@ -3,7 +3,7 @@
 //! A fragment holds the elements as the operands of `mma` do, tile after tile: 16 rows are one operand A, 8 columns are one
 //! operand B. Where the matrix has only 8 rows and 32 columns, the product is that of the transposed matrices.
 
-use super::super::Fail;
+use super::super::fail::Fail;
 use super::super::program::{Aux, Class, Value};
 use super::context::Decoder;
 use super::matrix::{element, joins_by_exclusive_or, matrix_value, parts, register_type};
