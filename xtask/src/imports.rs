@@ -25,7 +25,7 @@ const FILES_ON_CIRCLES: &[(&str, usize)] = &[
     ("pagemill-report", 12),
     ("pagemill-run", 17),
     ("pagemill-scenario", 4),
-    ("pagemill-sim", 28),
+    ("pagemill-sim", 17),
     ("pagemill-workloads", 15),
     ("pagemill-zero", 5),
 ];

@@ -41,7 +41,7 @@ pub const LONGER: &[Longer] = &[
         "crates/sim/pagemill-sim/src/gpu/pages/driver/handler.rs",
         665,
     ),
-    Longer("crates/sim/pagemill-sim/src/gpu/pages/ranges.rs", 629),
+    Longer("crates/sim/pagemill-sim/src/gpu/pages/ranges.rs", 628),
     Longer("crates/sim/pagemill-sim/src/gpu/pages/ranges_tests.rs", 664),
     Longer("crates/sim/pagemill-sim/src/gpu/sm/run.rs", 717),
     Longer("crates/sim/pagemill-sim/src/nic/interface.rs", 690),

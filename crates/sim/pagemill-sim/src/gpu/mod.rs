@@ -1,6 +1,7 @@
 //! A simulated GPU: kernels as streams of warp steps, streaming multiprocessors, the way to memory, page migration,
 //! and the host's view of it all.
 
+pub(crate) mod common;
 mod error;
 pub(crate) mod host;
 pub(crate) mod machine;
@@ -10,6 +11,8 @@ mod sm;
 mod stats;
 mod stream;
 
+pub use common::ledger::{AllocationReport, LineAccount, LineReport, Traffic, managed_name};
+pub use common::stall::StallScope;
 pub use error::{GpuError, LaunchFailure};
 pub use host::allocated::Allocated;
 pub use host::built_in::Host;
@@ -22,14 +25,13 @@ pub use host::waiting::{LaunchEnd, WaitingLaunch};
 pub use machine::{
     AfterFullBuffer, AtomicSpec, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads,
     InstructionTiming, InstructionTimings, InterconnectSpec, IssueOrder, L1Loads, MachineCode,
-    Memory, MergeScope, PatternCosts, Placement, SmSpec, StallScope, TlbScope, TransactionChain,
-    Translation, Validity, WriteBursts,
+    Memory, MergeScope, PatternCosts, Placement, SmSpec, TlbScope, TransactionChain, Translation,
+    Validity, WriteBursts,
 };
 pub use memory::translation::TranslationSpec;
 pub use pagemill_ptx::{DeviceFacts, Executor};
 pub use pages::MigrationCounts;
 pub use pages::driver::{DriverCosts, DriverMachine, FaultOrder, FaultSpec, HandlerCounts};
-pub use pages::ledger::{AllocationReport, LineAccount, LineReport, Traffic, managed_name};
 pub use sm::occupancy::{Limiter, Occupancy, occupancy};
 pub use sm::outcome::RunError;
 pub use stats::{ExecutionStats, LaunchStats, MemoryStats};

@@ -5,7 +5,7 @@ use pagemill_types::Picos;
 
 use super::paths::Paths;
 use super::piece::Piece;
-use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::common::host_link::HostLink;
 use crate::gpu::memory::translation::Translations;
 use crate::gpu::pages::driver::{DriverPages, Found, Waiter};
 use crate::gpu::pages::ranges::Ranges;

@@ -5,7 +5,7 @@ use pagemill_types::Picos;
 use super::machine::UvmMachine;
 use super::piece::{Piece, SECTOR_BYTES};
 use crate::Timeline;
-use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::common::host_link::HostLink;
 use crate::parts::link::Direction;
 use crate::parts::throughput::Throughput;
 

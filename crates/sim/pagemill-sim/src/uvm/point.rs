@@ -17,7 +17,7 @@ use super::paths::Paths;
 use super::report::UvmReport;
 use super::run::Kernel;
 use super::totals::Totals;
-use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::common::host_link::HostLink;
 use crate::gpu::memory::translation::Translations;
 use crate::gpu::pages::driver::DriverPages;
 use crate::gpu::pages::events;

@@ -2,6 +2,7 @@
 //! the host asks for it, and returns when it is done.
 
 use crate::SpecError;
+use crate::gpu::common::addresses::MANAGED_BASE;
 use crate::gpu::error::GpuError;
 use crate::gpu::host::allocated::Allocated;
 use crate::gpu::host::detail::Detail;
@@ -10,7 +11,7 @@ use crate::gpu::host::program::{ExecutionMark, LoadedModule};
 use crate::gpu::host::report::{LaunchReport, Report};
 use crate::gpu::host::timing_model::TimingModel;
 use crate::gpu::machine::{GpuMachine, InstructionTimings, IssueOrder, Placement};
-use crate::gpu::memory::path::{MANAGED_BASE, MemoryPath};
+use crate::gpu::memory::path::MemoryPath;
 use crate::gpu::pages::Pages;
 use crate::gpu::pages::events;
 use crate::gpu::stream::GridStream;

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use pagemill_policy::residency::{Call, Placement};
 
+use crate::gpu::common::addresses::MANAGED_BASE;
 use crate::gpu::host::device::{Buffer, Gpu};
-use crate::gpu::memory::path::MANAGED_BASE;
 use pagemill_types::Picos;
 
 impl Gpu {

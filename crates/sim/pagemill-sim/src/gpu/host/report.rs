@@ -1,8 +1,8 @@
 //! Results of a whole run.
 
+use crate::gpu::common::ledger::{AllocationReport, LineReport};
 use crate::gpu::host::allocated::Allocated;
 use crate::gpu::host::detail::Detail;
-use crate::gpu::pages::ledger::{AllocationReport, LineReport};
 use crate::gpu::stats::{ExecutionStats, LaunchStats, MemoryStats};
 use crate::timeline::Timeline;
 use pagemill_types::Picos;

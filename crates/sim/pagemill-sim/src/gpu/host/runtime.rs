@@ -1,11 +1,11 @@
 //! What a CUDA runtime asks of a GPU beyond a built-in program: memory that is always on the GPU, memory that the caller
 //! owns, freeing, prefetching.
 
+use crate::gpu::common::addresses::MANAGED_BASE;
+use crate::gpu::common::ledger::managed_name;
 use crate::gpu::error::GpuError;
 use crate::gpu::host::device::{Buffer, Gpu, MAX_PAGES};
 use crate::gpu::host::program::{LoadedModule, ModuleId};
-use crate::gpu::memory::path::MANAGED_BASE;
-use crate::gpu::pages::ledger::managed_name;
 use crate::parts::link::Direction;
 use pagemill_policy::residency::{Action, PageAdvice};
 use pagemill_ptx::{DeviceMemory, Finding, Kernel, MemoryError, Texture};

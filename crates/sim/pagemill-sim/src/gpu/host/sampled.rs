@@ -1,12 +1,12 @@
 //! Launches of runs that do not time all of them.
 
+use crate::gpu::common::addresses::MANAGED_BASE;
 use crate::gpu::error::GpuError;
 use crate::gpu::host::device::Gpu;
 use crate::gpu::host::program::{LaunchShape, ModuleId};
 use crate::gpu::host::report::LaunchReport;
 use crate::gpu::host::sampling::{Circumstances, GroupKey};
 use crate::gpu::host::timing_model::Executed;
-use crate::gpu::memory::path::MANAGED_BASE;
 use pagemill_ptx::{AccessKind, Launch, TOUCH_BYTES, Touch};
 use pagemill_types::Picos;
 

@@ -3,6 +3,7 @@
 
 mod untimed;
 
+use crate::gpu::common::ledger::{LineAccount, LineReport};
 use crate::gpu::error::{GpuError, LaunchFailure};
 use crate::gpu::host::detail::Detail;
 use crate::gpu::host::device::TransferMode;
@@ -10,7 +11,6 @@ use crate::gpu::host::report::{LaunchReport, Report};
 use crate::gpu::host::sampling::Sampler;
 use crate::gpu::machine::GpuMachine;
 use crate::gpu::memory::path::MemoryPath;
-use crate::gpu::pages::ledger::{LineAccount, LineReport};
 use crate::gpu::sm::outcome::RunError;
 use crate::gpu::sm::run::Engine;
 use crate::gpu::stats::{ExecutionStats, LaunchStats, MemoryStats};

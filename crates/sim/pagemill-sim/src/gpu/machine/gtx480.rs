@@ -1,9 +1,10 @@
 //! The GPU of Zhang et al. 2019.
 
+use crate::gpu::common::stall::StallScope;
 use crate::gpu::machine::{
     AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
     InstructionTimings, InterconnectSpec, IssueOrder, L1Loads, Memory, MergeScope, Placement,
-    SmSpec, StallScope, TlbScope, Translation, Validity,
+    SmSpec, TlbScope, Translation, Validity,
 };
 use crate::parts::cache::CacheSpec;
 use crate::parts::dram::DramSpec;

@@ -3,9 +3,10 @@
 mod check;
 mod gtx480;
 
-pub use crate::gpu::memory::request::L1Loads;
+pub use crate::gpu::common::request::L1Loads;
+use crate::gpu::common::stall::StallScope;
 use crate::gpu::memory::translation::TranslationSpec;
-use crate::gpu::pages::driver::DriverMachine;
+use crate::gpu::pages::driver::spec::DriverMachine;
 use crate::parts::cache::CacheSpec;
 use crate::parts::dram::DramSpec;
 use crate::parts::link::LinkSpec;
@@ -388,18 +389,6 @@ pub enum MergeScope {
     Sm,
     /// None: every request that comes before the bytes are there moves them once more.
     Nothing,
-}
-
-/// Who stands still while a request waits for bytes on their way to the GPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StallScope {
-    /// The warp that needs the bytes; all others go on, also those that miss meanwhile.
-    #[default]
-    Requester,
-    /// All warps of its SM. Requests that left the SM before go on.
-    Sm,
-    /// All warps of the GPU.
-    Gpu,
 }
 
 /// The GPU's memory management unit.

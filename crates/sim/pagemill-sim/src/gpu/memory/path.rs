@@ -5,16 +5,17 @@ mod replay;
 
 use std::ops::Range;
 
+use crate::gpu::common::addresses::MANAGED_BASE;
+use crate::gpu::common::host_link::HostLink;
+use crate::gpu::common::request::{Request, Route, Stage};
+use crate::gpu::common::stall::Stall;
 use crate::gpu::machine::{GpuMachine, Memory};
-use crate::gpu::memory::host_link::HostLink;
 use crate::gpu::memory::partition::{PartitionMap, PartitionPlace};
 use crate::gpu::memory::partition_slice::{self, PartitionSlice};
-use crate::gpu::memory::request::{Request, Route, Stage};
 use crate::gpu::memory::retries::Retries;
 use crate::gpu::memory::touched::TouchedSegments;
 use crate::gpu::memory::translator::Translator;
 use crate::gpu::pages::{Moves, Pages, Place, Sleeping, Touch};
-use crate::gpu::sm::stall::Stall;
 use crate::gpu::stats::MemoryStats;
 use crate::gpu::stream::AccessKind;
 use crate::gpu::{ALL_SECTORS, SECTOR_SHIFT, SEGMENT_BYTES, SEGMENT_SHIFT};
@@ -25,9 +26,6 @@ use crate::timeline::Timeline;
 use pagemill_policy::residency::Action;
 use pagemill_types::{PageSize, Picos};
 use std::collections::BTreeSet;
-
-/// Managed memory begins here; everything below and beyond is always on the GPU.
-pub(crate) const MANAGED_BASE: u64 = 1 << 40;
 
 /// How far a request came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

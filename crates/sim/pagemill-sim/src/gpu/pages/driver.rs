@@ -10,7 +10,7 @@ mod host_tables;
 mod recording;
 #[cfg(test)]
 mod recording_tests;
-mod spec;
+pub(crate) mod spec;
 
 use std::ops::Range;
 
@@ -20,8 +20,8 @@ use pagemill_policy::residency::{
 };
 use pagemill_types::Picos;
 
-use super::{MigrationCounts, Moves};
-use crate::gpu::memory::host_link::HostLink;
+use super::moves::{MigrationCounts, Moves};
+use crate::gpu::common::host_link::HostLink;
 use fault_buffer::FaultBuffer;
 pub(crate) use fault_buffer::Waiter;
 pub use handler::HandlerCounts;

@@ -3,9 +3,9 @@
 //! A manager is asked about requests in non-decreasing time, answers with times, and books the link. What came to the GPU and
 //! what left it has one form, [`Moves`], for TLBs, caches and the host side.
 
+mod asked;
 pub(crate) mod driver;
 pub(crate) mod events;
-pub(crate) mod ledger;
 mod moves;
 pub(crate) mod pinned;
 pub(crate) mod ranges;
@@ -19,13 +19,14 @@ use pagemill_types::Picos;
 
 use crate::timeline::{TimelineEvent, TimelineKind};
 
+pub(crate) use asked::{Asker, PageRequest, Touch};
 pub use moves::MigrationCounts;
 pub(crate) use moves::Moves;
 
+use crate::gpu::common::addresses::MANAGED_BASE;
+use crate::gpu::common::host_link::HostLink;
+use crate::gpu::common::request::{Request, Stage};
 use crate::gpu::machine::GpuMachine;
-use crate::gpu::memory::host_link::HostLink;
-use crate::gpu::memory::path::MANAGED_BASE;
-use crate::gpu::memory::request::{Request, Stage};
 use crate::gpu::stream::AccessKind;
 use crate::gpu::{SEGMENT_BYTES, SEGMENT_SHIFT};
 use driver::{DriverMachine, DriverPages, Found, Waiter};
@@ -39,25 +40,6 @@ use ranges::{Ranges, RangesSpec};
 const BASE_SEGMENT: u64 = MANAGED_BASE >> SEGMENT_SHIFT;
 /// Segments of a 4 KiB page.
 const PAGE_SEGMENTS: u64 = PAGE_BYTES >> SEGMENT_SHIFT;
-
-/// Where a GPU request comes from and goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Asker {
-    /// The SM that asks.
-    pub(crate) sm: u32,
-    /// The memory partition of the bytes.
-    pub(crate) partition: usize,
-}
-
-/// A request for managed bytes whose translation is known.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PageRequest {
-    /// The first byte.
-    pub(crate) address: u64,
-    /// Bytes, all of one page.
-    pub(crate) bytes: u32,
-    pub(crate) asker: Asker,
-}
 
 /// A request of the memory path that sleeps for its page.
 #[derive(Clone, Copy, Debug)]
@@ -88,21 +70,6 @@ impl Waiter for Sleeping {
     fn warp(&self) -> u32 {
         self.request.warp
     }
-}
-
-/// Answer to a GPU request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Touch {
-    /// The bytes are in GPU memory; the request goes on at this time.
-    Here(Picos),
-    /// The bytes arrive at this time.
-    Arrives(Picos),
-    /// There is no room to bring the bytes: the request asks again at this time.
-    LooksUpAgain(Picos),
-    /// The bytes are in CPU memory, and the request goes on there at this time.
-    InPlace(Picos),
-    /// The request sleeps: the page manager hands it back once it may be repeated.
-    Waits,
 }
 
 /// Which memory an access to a page would meet.

@@ -12,9 +12,10 @@ mod host;
 mod invariants;
 mod spec;
 
-use super::{Asker, MigrationCounts, Moves, PageRequest, Touch};
+use super::asked::{Asker, PageRequest, Touch};
+use super::moves::{MigrationCounts, Moves};
+use crate::gpu::common::host_link::HostLink;
 use crate::gpu::machine::{CpuReturn, MergeScope, Validity};
-use crate::gpu::memory::host_link::HostLink;
 use crate::gpu::pages::events;
 use crate::parts::entry_pool::EntryPool;
 use crate::parts::in_flight::{Flight, InFlight};
@@ -497,10 +498,8 @@ impl Ranges {
         let done = if bytes == 0 {
             landed
         } else {
-            let transfer = host_link
-                .link
-                .transfer_from(at, landed, Direction::ToCpu, bytes);
-            transfer.done
+            let link = &mut host_link.link;
+            link.transfer_from(at, landed, Direction::ToCpu, bytes).done
         };
         let left = (leaving, events::EVICTION);
         self.record_departure(victim, left, (landed, done), host_link);

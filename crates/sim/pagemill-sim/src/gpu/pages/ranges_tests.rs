@@ -2,8 +2,8 @@
 
 use super::ranges::{Ranges, RangesSpec};
 use super::{Asker, PageRequest, Touch};
+use crate::gpu::common::host_link::HostLink;
 use crate::gpu::machine::{AfterFullBuffer, CpuReturn, GpuMachine, Memory, MergeScope, Validity};
-use crate::gpu::memory::host_link::HostLink;
 use crate::parts::link::{Direction, LinkSpec};
 use crate::timeline::Timeline;
 use pagemill_policy::migration::{MigrationSpec, POLICIES, PolicyEntry};

@@ -8,6 +8,5 @@ pub(crate) mod occupancy;
 pub(crate) mod outcome;
 pub(crate) mod run;
 pub(crate) mod schedule;
-pub(crate) mod stall;
 pub(crate) mod waits;
 pub(crate) mod warp;

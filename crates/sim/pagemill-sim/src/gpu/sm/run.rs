@@ -2,9 +2,9 @@
 
 mod waiting;
 
+use crate::gpu::common::request::{DeferredQueue, Request, Stage};
 use crate::gpu::machine::{GpuMachine, SmSpec};
 use crate::gpu::memory::path::{MemoryPath, Progress};
-use crate::gpu::memory::request::{DeferredQueue, Request, Stage};
 use crate::gpu::sm::barrier_arrivals::BarrierArrivals;
 use crate::gpu::sm::block_slots::{BlockSlot, BlockStarts};
 use crate::gpu::sm::clusters::{BARRIER_CYCLES, ClusterSlots, REMOTE_SHARED_CYCLES};

@@ -1,8 +1,8 @@
 //! State of one resident warp between its steps.
 
 use crate::gpu::ALL_SECTORS;
+use crate::gpu::common::request::{Request, Route, Stage};
 use crate::gpu::machine::{AtomicSpec, SmSpec};
-use crate::gpu::memory::request::{Request, Route, Stage};
 use crate::gpu::sm::coalesce::Segments;
 use crate::gpu::stream::{AccessKind, MemoryAccess};
 use pagemill_types::Picos;

@@ -1,9 +1,9 @@
 //! Loads of GPU memory, through L1 or past it.
 
 use super::{MemoryPath, Progress};
+use crate::gpu::common::request::{Request, Stage};
 use crate::gpu::memory::partition::PartitionPlace;
 use crate::gpu::memory::partition_slice;
-use crate::gpu::memory::request::{Request, Stage};
 use crate::parts::cache::Lookup;
 use pagemill_types::Picos;
 

@@ -12,7 +12,7 @@ use super::{
     DriverCosts, DriverMachine, DriverPages, FaultOrder, FaultSpec, Found, HandlerCounts, Waiter,
 };
 use crate::Timeline;
-use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::common::host_link::HostLink;
 use crate::parts::link::LinkSpec;
 
 /// In nanoseconds; no two sums of a few of them are the same.

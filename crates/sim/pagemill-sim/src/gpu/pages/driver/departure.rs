@@ -5,7 +5,7 @@ use pagemill_types::Picos;
 
 use super::recording::{self, Moment, page_number};
 use super::spec::{Copies, DriverCosts};
-use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::common::host_link::HostLink;
 use crate::gpu::pages::events;
 use crate::parts::link::Direction;
 use crate::timeline::{Timeline, TimelineEvent, TimelineKind};

@@ -12,10 +12,10 @@ use super::fault_buffer::{Fault, FaultBuffer, Waiter};
 use super::host_tables::{populating, use_gpu_memory};
 use super::recording::{self, page_number};
 use super::spec::{Copies, DriverCosts, DriverMachine};
-use crate::gpu::memory::host_link::HostLink;
-use crate::gpu::pages::Moves;
+use crate::gpu::common::host_link::HostLink;
+use crate::gpu::common::ledger::Ledger;
 use crate::gpu::pages::events;
-use crate::gpu::pages::ledger::Ledger;
+use crate::gpu::pages::moves::Moves;
 use crate::parts::link::Direction;
 use crate::timeline::{TimelineEvent, TimelineKind};
 

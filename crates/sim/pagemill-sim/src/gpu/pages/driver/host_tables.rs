@@ -7,7 +7,7 @@ use pagemill_policy::residency::{BLOCK_PAGES, Effects, PAGE_BYTES, PageMask};
 use pagemill_types::Picos;
 
 use super::spec::DriverCosts;
-use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::common::host_link::HostLink;
 use crate::parts::link::Direction;
 
 /// The CPU reads or writes those of the bytes `touched` that lie in the pages `in_place` of `block`: only they cross the

@@ -13,8 +13,8 @@ use proptest::prelude::*;
 
 use super::{DriverCosts, DriverMachine, DriverPages, FaultOrder, FaultSpec, Found, Waiter};
 use crate::Timeline;
+use crate::gpu::common::host_link::HostLink;
 use crate::gpu::machine::GpuMachine;
-use crate::gpu::memory::host_link::HostLink;
 use crate::gpu::pages::events;
 
 const BASE: u64 = 1 << 40;

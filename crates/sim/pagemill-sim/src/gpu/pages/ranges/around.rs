@@ -6,7 +6,7 @@ use std::ops::Range;
 use pagemill_policy::migration::Page;
 use pagemill_policy::surroundings::{FaultHistory, Surroundings};
 
-use super::Frames;
+use super::frames::Frames;
 
 /// The pages of each allocation: the first, and the end.
 #[derive(Clone, Debug, Default)]

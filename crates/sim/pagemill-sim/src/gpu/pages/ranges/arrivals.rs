@@ -4,8 +4,8 @@
 //! there, although bytes of it may be on their way for another request that it does not merge with.
 
 use super::{Asker, Move, PageRequest, Ranges, Touch};
+use crate::gpu::common::host_link::HostLink;
 use crate::gpu::machine::MergeScope;
-use crate::gpu::memory::host_link::HostLink;
 use crate::gpu::pages::events;
 use pagemill_policy::migration::{GpuDecision, PageState};
 use pagemill_types::{PageRange, Picos, RangeSet};

@@ -2,8 +2,8 @@
 //! full, a new migration request blocks and waits for a free entry" (Zhang et al. 2019, section 3.3).
 
 use super::{Asker, Ranges};
+use crate::gpu::common::host_link::HostLink;
 use crate::gpu::machine::{AfterFullBuffer, MergeScope};
-use crate::gpu::memory::host_link::HostLink;
 use crate::timeline::{TimelineEvent, TimelineKind};
 use pagemill_policy::migration::GpuDecision;
 use pagemill_types::{PageRange, Picos};

@@ -2,7 +2,7 @@
 //! What a page has beyond the end of its allocation is no data at all, and moves neither way.
 
 use super::{Flight, Ranges};
-use crate::gpu::memory::host_link::HostLink;
+use crate::gpu::common::host_link::HostLink;
 use crate::gpu::pages::events;
 use crate::timeline::PageChange;
 use pagemill_types::{PageRange, Picos, RangeSet};

@@ -1,8 +1,8 @@
 //! What a runtime asks outside of kernels: prefetches, room for other memory, frees.
 
 use super::{Flight, Ranges};
+use crate::gpu::common::host_link::HostLink;
 use crate::gpu::machine::MergeScope;
-use crate::gpu::memory::host_link::HostLink;
 use crate::gpu::pages::events;
 use crate::parts::link::Direction;
 use crate::timeline::{PageChange, TimelineEvent, TimelineKind};

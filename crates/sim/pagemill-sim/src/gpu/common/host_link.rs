@@ -1,6 +1,6 @@
 //! The link between CPU and GPU, the timeline that notes each transfer, and the account it is booked to.
 
-use crate::gpu::pages::ledger::Ledger;
+use crate::gpu::common::ledger::Ledger;
 use crate::parts::link::{Link, LinkSpec};
 use crate::timeline::Timeline;
 

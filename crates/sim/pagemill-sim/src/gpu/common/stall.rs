@@ -1,7 +1,18 @@
 //! Which warps stand still while a request waits for bytes on the link.
 
-use crate::gpu::machine::StallScope;
 use pagemill_types::Picos;
+
+/// Who stands still while a request waits for bytes on their way to the GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StallScope {
+    /// The warp that needs the bytes; all others go on, also those that miss meanwhile.
+    #[default]
+    Requester,
+    /// All warps of its SM. Requests that left the SM before go on.
+    Sm,
+    /// All warps of the GPU.
+    Gpu,
+}
 
 /// Until when the warps of each SM stand still.
 #[derive(Clone, Debug)]
