@@ -20,7 +20,7 @@ const FILES_ON_CIRCLES: &[(&str, usize)] = &[
     ("pagemill-fabric", 10),
     ("pagemill-pager", 2),
     ("pagemill-policy", 32),
-    ("pagemill-ptx", 7),
+    ("pagemill-ptx", 5),
     ("pagemill-python", 7),
     ("pagemill-report", 12),
     ("pagemill-run", 17),

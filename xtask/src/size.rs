@@ -23,7 +23,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-pager-preload", 1411),
     ("pagemill-playground", 261),
     ("pagemill-policy", 9439),
-    ("pagemill-ptx", 38731),
+    ("pagemill-ptx", 38742),
     ("pagemill-python", 2338),
     ("pagemill-report", 7506),
     ("pagemill-run", 8520),

@@ -3,7 +3,7 @@
 use super::super::fail::Fail;
 use super::super::program::{Class, VReg, Value};
 use super::context::Decoder;
-use super::integer::Int;
+use super::int::Int;
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Type};
 use crate::ir::code::ScalarFn;

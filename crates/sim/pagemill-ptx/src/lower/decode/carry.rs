@@ -3,7 +3,7 @@
 use super::super::fail::Fail;
 use super::super::program::{Class, VReg, Value};
 use super::context::Decoder;
-use super::integer::{Int, by_size, high_product};
+use super::int::{Int, by_size, high_product};
 use super::modifiers::Modifiers;
 use crate::ir::op::Op;
 

@@ -5,7 +5,7 @@ use super::super::program::{Class, VReg, Value};
 use super::context::Decoder;
 use super::float::take_rounding;
 use super::half;
-use super::integer::Int;
+use super::int::Int;
 use super::modifiers::Modifiers;
 use crate::ast::{Operand, Type};
 use crate::ir::functions::convert as functions;

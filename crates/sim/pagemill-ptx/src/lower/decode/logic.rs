@@ -3,7 +3,8 @@
 use super::super::fail::Fail;
 use super::super::program::Class;
 use super::context::Decoder;
-use super::integer::{Int, by_size, extended, store};
+use super::int::{Int, by_size};
+use super::integer::{extended, store};
 use super::modifiers::Modifiers;
 use crate::ast::Type;
 use crate::ir::op::Op;

@@ -16,6 +16,7 @@ mod convert;
 mod copy;
 mod float;
 mod half;
+mod int;
 mod integer;
 mod logic;
 mod matrix;
