@@ -1,6 +1,6 @@
 """Kernels of public programs on a real H100 beside the model: kernels.csv and kernels.svg, from real.csv and the built programs.
 
-    python3 validation/h100/kernels.py --programs BIN --sources SRC [--only REGEX] [--limit 200]
+    python3 validation/h100/kernels.py --programs BIN --sources SRC [--only REGEX] [--limit 900]
 
 BIN has a file for each program of real.csv, SRC the folder of its suite in which it runs (its column `source` says where). A program that does
 not end within the limit is named and left out. `--draw` makes the figure and the numbers of the kernels.csv that is there.
@@ -38,7 +38,7 @@ def read(name):
 
 def simulate(arguments, program, words, source):
     """Launches and time of each kernel; none where the program does not end in time."""
-    command = [arguments.pagemill, "cuda", "--machine", "h100-sxm", "--mode", "programmer-copy", "--format", "json", "--"]
+    command = [arguments.pagemill, "cuda", "--machine", "h100-sxm", "--format", "json", "--"]
     words = words.replace("DATA", os.path.join(arguments.sources, "rodinia/data")).split()
     where = os.path.join(arguments.sources, os.path.dirname(source.split(":", 1)[1]))
     try:
@@ -146,7 +146,7 @@ def main():
     parser.add_argument("--programs")
     parser.add_argument("--sources")
     parser.add_argument("--only", default="")
-    parser.add_argument("--limit", type=float, default=200, help="seconds for one program")
+    parser.add_argument("--limit", type=float, default=900, help="seconds for one program")
     parser.add_argument("--draw", action="store_true")
     arguments = parser.parse_args()
     arguments.pagemill = os.path.abspath(arguments.pagemill)
