@@ -4,7 +4,7 @@ use super::memory::Side;
 use super::streams::StreamId;
 use super::{Runtime, link_direction};
 use crate::error::{CudaError, Fault};
-use pagemill_sim::Gpu;
+use pagemill_sim::{Gpu, Writer};
 use pagemill_types::{Picos, VirtAddr};
 
 /// Bytes in three dimensions. A plain copy has one row of one slice.
@@ -190,11 +190,11 @@ impl Runtime {
                 (to_gpu, _) => gpu.transfer(at, bytes, link_direction(to_gpu)),
             };
             if to == Side::Device {
-                let note = match from {
-                    Side::Device => Gpu::note_written,
-                    _ => Gpu::note_copied,
+                let by = match from {
+                    Side::Device => Writer::Gpu,
+                    _ => Writer::Link,
                 };
-                note_rows(gpu, note, done, (&copy.to, &copy.extent));
+                note_written(gpu, done, by, (&copy.to, &copy.extent));
             }
             Ok(done)
         })?;
@@ -220,7 +220,7 @@ impl Runtime {
                 (Some((buffer, range)), _) => gpu.copy_to_gpu(at, buffer, range)?,
                 (None, Side::Device) => {
                     let done = gpu.occupy(at, on_board);
-                    note_rows(gpu, Gpu::note_written, done, (span, extent));
+                    note_written(gpu, done, Writer::Gpu, (span, extent));
                     done
                 }
                 (None, _) => at,
@@ -242,16 +242,11 @@ impl Runtime {
     }
 }
 
-/// Rows of GPU memory have been written by `at`, each for `note`.
-fn note_rows(
-    gpu: &mut Gpu,
-    note: fn(&mut Gpu, Picos, VirtAddr, u64),
-    at: Picos,
-    (span, extent): (&Span, &Extent),
-) {
+/// `by` has written rows of GPU memory by `at`.
+fn note_written(gpu: &mut Gpu, at: Picos, by: Writer, (span, extent): (&Span, &Extent)) {
     let rows = (0..extent.slices).flat_map(|slice| (0..extent.rows).map(move |row| (row, slice)));
     for (row, slice) in rows {
         let address = VirtAddr(span.address + span.offset(row, slice));
-        note(gpu, at, address, extent.width_bytes);
+        gpu.note_written(at, address, extent.width_bytes, by);
     }
 }

@@ -28,6 +28,7 @@ pub use machine::{
     Memory, MergeScope, PatternCosts, Placement, SmSpec, TlbScope, TransactionChain, Translation,
     Validity, WriteBursts,
 };
+pub use memory::partition_slice::Writer;
 pub use memory::translation::TranslationSpec;
 pub use pagemill_ptx::{DeviceFacts, Executor};
 pub use pages::MigrationCounts;

@@ -6,6 +6,7 @@ use crate::gpu::common::ledger::managed_name;
 use crate::gpu::error::GpuError;
 use crate::gpu::host::device::{Buffer, Gpu, MAX_PAGES};
 use crate::gpu::host::program::{LoadedModule, ModuleId};
+use crate::gpu::memory::partition_slice::Writer;
 use crate::parts::link::Direction;
 use pagemill_policy::residency::{Action, PageAdvice};
 use pagemill_ptx::{DeviceMemory, Finding, Kernel, MemoryError, Texture};
@@ -285,17 +286,11 @@ impl Gpu {
         }
     }
 
-    /// A fill, or a copy within GPU memory, that ends at `at` has written `bytes` at `address`.
-    pub fn note_written(&mut self, at: Picos, address: VirtAddr, bytes: u64) {
+    /// `by`, which ends at `at`, has written `bytes` at `address` of GPU memory.
+    pub fn note_written(&mut self, at: Picos, address: VirtAddr, bytes: u64, by: Writer) {
         if self.options.timing {
-            self.timing_model.path.leave_written(at, address.0, bytes);
-        }
-    }
-
-    /// A copy over the link that ends at `at` has written `bytes` at `address` of GPU memory.
-    pub fn note_copied(&mut self, at: Picos, address: VirtAddr, bytes: u64) {
-        if self.options.timing {
-            self.timing_model.path.leave_copied(at, address.0, bytes);
+            let path = &mut self.timing_model.path;
+            path.leave_written(at, (address.0, bytes), by);
         }
     }
 

@@ -10,6 +10,7 @@ use crate::gpu::host::device::TransferMode;
 use crate::gpu::host::report::{LaunchReport, Report};
 use crate::gpu::host::sampling::Sampler;
 use crate::gpu::machine::GpuMachine;
+use crate::gpu::memory::partition_slice::Writer;
 use crate::gpu::memory::path::MemoryPath;
 use crate::gpu::sm::outcome::RunError;
 use crate::gpu::sm::run::Engine;
@@ -152,7 +153,8 @@ impl TimingModel {
             TransferMode::ProgrammerCopy => {
                 let transfer = self.path.host_link.link.transfer(at, direction, bytes);
                 if direction == Direction::ToGpu {
-                    self.path.leave_copied(transfer.done, address, bytes);
+                    self.path
+                        .leave_written(transfer.done, (address, bytes), Writer::Link);
                 }
                 (transfer.done, bytes)
             }

@@ -274,20 +274,29 @@ pub(crate) fn is_far([sm, sms]: [usize; 2], [partition, partitions]: [usize; 2])
     (2 * sm >= sms) != (2 * partition >= partitions)
 }
 
-/// A copy engine or a fill has written `bytes` at `address` by `at`: the last of them that there is room for stay.
-pub(crate) fn leave_copied(
+/// What writes GPU memory beside kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// A copy over the link, which is so much slower than memory that memory has its bytes by the end.
+    Link,
+    /// A fill, or a copy within GPU memory: L2 writes its bytes back when they make room.
+    Gpu,
+}
+
+/// `by` has written `bytes` at `address` by `at`: the last of them that there is room for stay.
+pub(crate) fn leave_written(
     slices: &mut [PartitionSlice],
     map: PartitionMap,
     at: Picos,
     (address, bytes): (u64, u64),
-    is_dirty: bool,
+    by: Writer,
 ) {
     let room: usize = slices.iter().map(PartitionSlice::capacity_lines).sum();
     let end = (address + bytes).div_ceil(SEGMENT_BYTES);
     let first = (address >> SEGMENT_SHIFT).max(end.saturating_sub(room as u64));
     for segment in first..end {
         let place = map.place(segment);
-        slices[place.partition].place(at, place.line, is_dirty);
+        slices[place.partition].place(at, place.line, by == Writer::Gpu);
     }
 }
 

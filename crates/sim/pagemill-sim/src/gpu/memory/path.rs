@@ -11,7 +11,7 @@ use crate::gpu::common::request::{Request, Route, Stage};
 use crate::gpu::common::stall::Stall;
 use crate::gpu::machine::{GpuMachine, Memory};
 use crate::gpu::memory::partition::{PartitionMap, PartitionPlace};
-use crate::gpu::memory::partition_slice::{self, PartitionSlice};
+use crate::gpu::memory::partition_slice::{self, PartitionSlice, Writer};
 use crate::gpu::memory::retries::Retries;
 use crate::gpu::memory::touched::TouchedSegments;
 use crate::gpu::memory::translator::Translator;
@@ -336,19 +336,10 @@ impl MemoryPath {
         }
     }
 
-    /// A copy over the link has written `bytes` at `address` of GPU memory by `at`: memory has them by then, too.
-    pub(crate) fn leave_copied(&mut self, at: Picos, address: u64, bytes: u64) {
-        self.leave(at, (address, bytes), false);
-    }
-
-    /// As [`Self::leave_copied`], of a fill or a copy within GPU memory: L2 writes them back when they make room.
-    pub(crate) fn leave_written(&mut self, at: Picos, address: u64, bytes: u64) {
-        self.leave(at, (address, bytes), true);
-    }
-
-    fn leave(&mut self, at: Picos, written: (u64, u64), is_dirty: bool) {
-        if self.keeps_copies && written.1 > 0 {
-            partition_slice::leave_copied(&mut self.slices, self.map, at, written, is_dirty);
+    /// `by` has written `bytes` at `address` of GPU memory by `at`.
+    pub(crate) fn leave_written(&mut self, at: Picos, (address, bytes): (u64, u64), by: Writer) {
+        if self.keeps_copies && bytes > 0 {
+            partition_slice::leave_written(&mut self.slices, self.map, at, (address, bytes), by);
         }
     }
 

@@ -27,23 +27,18 @@ pub(crate) fn schedule(
     timings: &InstructionTimings,
 ) -> Vec<Cost> {
     let mut costs = Vec::with_capacity(instructions.len());
-    let registers = instructions
-        .iter()
-        .flat_map(|info| info.reads.iter().chain(&info.writes))
-        .max();
-    let mut ready = vec![0u64; registers.map_or(0, |&last| last as usize + 1)];
-    let timed: Vec<Timed<'_>> = match timings.machine_code {
-        None => instructions
-            .iter()
-            .map(|info| timed(info, timings))
-            .collect(),
-        Some(_) => (instructions.iter().zip(joined::joined(instructions)))
-            .map(|(info, is_joined)| match is_joined {
-                true => (info, Pipe::Integer, machine_code::NOTHING),
-                false => timed(info, timings),
-            })
-            .collect(),
+    let registers = registers(instructions);
+    let mut ready = vec![0u64; registers];
+    let joined = match timings.machine_code {
+        None => vec![false; instructions.len()],
+        Some(_) => joined::joined(instructions, registers),
     };
+    let timed: Vec<Timed<'_>> = (instructions.iter().zip(joined))
+        .map(|(info, is_joined)| match is_joined {
+            true => (info, Pipe::Integer, machine_code::NOTHING),
+            false => timed(info, timings),
+        })
+        .collect();
     let mut rest = &timed[..];
     while !rest.is_empty() {
         let next_leader = rest[1..]
@@ -55,6 +50,14 @@ pub(crate) fn schedule(
         rest = after;
     }
     costs
+}
+
+/// So many registers have a number.
+fn registers(instructions: &[InstructionInfo]) -> usize {
+    let numbers = instructions
+        .iter()
+        .flat_map(|info| info.reads.iter().chain(&info.writes));
+    numbers.max().map_or(0, |&last| last as usize + 1)
 }
 
 /// An instruction, the pipe that it takes, and for how long.
@@ -79,7 +82,7 @@ fn schedule_block(
             .map(|&register| ready[register as usize])
             .max()
             .unwrap_or(0);
-        if timing == machine_code::NOTHING {
+        if timings.machine_code.is_some() && timing == machine_code::NOTHING {
             for &register in &info.writes {
                 ready[register as usize] = operands;
             }

@@ -244,3 +244,6 @@ impl Warp {
         self.pending != 0 || self.pending_unslotted > 0
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,20 +19,17 @@ enum Deed {
     Other,
 }
 
-/// For each instruction whether the one that reads its result does it too. Only a result that one instruction writes and
-/// one of the same basic block reads can vanish, and an instruction that took one in cannot vanish itself.
-pub(super) fn joined(instructions: &[InstructionInfo]) -> Vec<bool> {
-    let registers = instructions
-        .iter()
-        .flat_map(|info| info.reads.iter().chain(&info.writes))
-        .max()
-        .map_or(0, |&last| last as usize + 1);
+/// For each instruction whether the one that reads its result does it too; numbers of registers are below `registers`.
+/// Only a result that one instruction writes and one of the same basic block reads can vanish, and an instruction that
+/// took one in cannot vanish itself.
+pub(super) fn joined(instructions: &[InstructionInfo], registers: usize) -> Vec<bool> {
     let (mut reads, mut writes) = (vec![0u32; registers], vec![0u32; registers]);
     for info in instructions {
         info.reads.iter().for_each(|&at| reads[at as usize] += 1);
         info.writes.iter().for_each(|&at| writes[at as usize] += 1);
     }
     let is_single = |at: u32| reads[at as usize] == 1 && writes[at as usize] == 1;
+    let deeds: Vec<Deed> = instructions.iter().map(deed).collect();
     let mut joined = vec![false; instructions.len()];
     let mut has_taken = vec![false; instructions.len()];
     // Who wrote a register in this block.
@@ -41,15 +38,13 @@ pub(super) fn joined(instructions: &[InstructionInfo]) -> Vec<bool> {
         if info.block_leader {
             writer.fill(None);
         }
-        let deed = deed(info);
         for &register in &info.reads {
             let Some(before) = writer[register as usize].filter(|_| is_single(register)) else {
                 continue;
             };
-            let first = self::deed(&instructions[before]);
-            let is_modifier = first == Deed::Sign;
+            let is_modifier = deeds[before] == Deed::Sign;
             let is_free = !has_taken[before] && (is_modifier || !has_taken[index]);
-            if is_free && is_one(first, deed) {
+            if is_free && is_one(deeds[before], deeds[index]) {
                 joined[before] = true;
                 has_taken[index] |= !is_modifier;
             }
@@ -78,10 +73,13 @@ fn deed(info: &InstructionInfo) -> Deed {
     let mut parts = info.opcode.split('.');
     let name = parts.next().unwrap_or_default();
     let ty = parts.next_back().unwrap_or_default();
+    let is_saturated = parts.any(|part| part == "sat");
     match (name, ty) {
+        (_, "s32" | "u32") if is_saturated => Deed::Other,
         ("add" | "sub", "s32" | "u32") => Deed::Add32,
         ("add" | "sub", "s64" | "u64") => Deed::Add64,
-        ("shl", "b32") => Deed::Shift32,
+        // By a number: LEA takes no register for it.
+        ("shl", "b32") if info.reads.len() == 1 => Deed::Shift32,
         ("mul", "s32" | "u32") if info.opcode.starts_with("mul.wide") => Deed::WideProduct,
         ("and" | "or" | "xor" | "not", "b32") => Deed::Logic32,
         ("and" | "or" | "xor" | "not", "pred") => Deed::PredicateLogic,

@@ -54,7 +54,7 @@ pub(super) fn timing_of(
         "div" if ty == "f32" && has("rn") => Some((Pipe::Float32, code.float32_divide)),
         "sqrt" | "rcp" if ty == "f32" && has("rn") => Some((Pipe::Float32, code.float32_root)),
         name if ty == "f32" => {
-            let steps = steps_beside(name, has("ftz"))?;
+            let steps = steps_beside(name, has("full"), has("ftz"))?;
             let InstructionTiming {
                 issue_cycles,
                 latency_cycles,
@@ -79,12 +79,12 @@ fn twice(timing: InstructionTiming) -> InstructionTiming {
 
 /// Instructions of single precision before and after an approximation, each waiting for the one before: they scale
 /// numbers that the special unit takes for zero, unless `ftz` does. As `ptxas` 13.0 translates them for `sm_90`.
-fn steps_beside(name: &str, flushes: bool) -> Option<u32> {
-    match (name, flushes) {
-        ("rcp", false) => Some(5),
-        ("div", false) => Some(4),
-        ("ex2" | "lg2" | "sqrt" | "rsqrt", false) => Some(3),
-        ("sin" | "cos" | "div", _) => Some(1),
+fn steps_beside(name: &str, is_full: bool, flushes: bool) -> Option<u32> {
+    match (name, is_full, flushes) {
+        ("rcp", _, false) => Some(5),
+        ("div", true, false) => Some(4),
+        ("div", true, true) | ("div" | "ex2" | "lg2" | "sqrt" | "rsqrt", _, false) => Some(3),
+        ("div" | "sin" | "cos", ..) => Some(1),
         _ => None,
     }
 }

@@ -139,7 +139,9 @@ fn sequences_cost_what_they_are_and_erased_copies_nothing() {
     assert_eq!(one("cvt.rn.f32.s32", Convert, false), (2, 4));
     assert_eq!(one("div.rn.f32", Special, false), (17, 59));
     assert_eq!(one("div.s64", Special, false), (72, 288));
-    assert_eq!(one("div.approx.f32", Special, false), (8, 33));
+    assert_eq!(one("div.full.f32", Special, false), (8, 33));
+    assert_eq!(one("div.full.ftz.f32", Special, false), (8, 29));
+    assert_eq!(one("div.approx.f32", Special, false), (8, 29));
     assert_eq!(one("div.approx.ftz.f32", Special, false), (8, 21));
     assert_eq!(one("lg2.approx.f32", Special, false), (8, 29));
     assert_eq!(one("lg2.approx.ftz.f32", Special, false), (8, 17));
@@ -154,7 +156,7 @@ fn a_result_that_one_instruction_reads_may_join_it() {
         opcode: opcode.into(),
         ..info(Integer, reads, &[write], leads)
     };
-    let joined = |code: &[InstructionInfo]| joined::joined(code);
+    let joined = |code: &[InstructionInfo]| joined::joined(code, registers(code));
     let add = |reads: &[u32], write, leads| of("add.s32", reads, write, leads);
     let three = [add(&[0, 1], 2, true), add(&[2, 3], 4, false)];
     assert_eq!(joined(&three), [true, false]);
@@ -172,6 +174,15 @@ fn a_result_that_one_instruction_reads_may_join_it() {
         of("add.s64", &[1, 2], 3, false),
     ];
     assert_eq!(joined(&address), [true, false]);
+    let shifted = |reads: &[u32]| [of("shl.b32", reads, 2, true), add(&[2, 3], 4, false)];
+    assert_eq!(joined(&shifted(&[0])), [true, false]);
+    assert_eq!(
+        joined(&shifted(&[0, 1])),
+        [false; 2],
+        "LEA shifts by a number"
+    );
+    let saturated = [of("add.sat.s32", &[0, 1], 2, true), add(&[2, 3], 4, false)];
+    assert_eq!(joined(&saturated), [false; 2]);
     let signs = [
         of("neg.f32", &[0], 1, true),
         of("abs.f32", &[2], 3, false),
