@@ -188,7 +188,7 @@ fn impossible_transfer_modes_are_refused() {
         Host::new(&machine, large, Options::default())
             .unwrap_err()
             .key,
-        "memory_bytes"
+        "dram.capacity"
     );
 }
 

@@ -49,7 +49,7 @@ fn check(gpu: &GpuMachine) -> Result<(), SpecError> {
         Some(bytes) if bytes < gpu.page.bytes() => {
             let page = show_bytes(gpu.page.bytes());
             let allowed = format!("must hold at least one page of {page}");
-            Err(SpecError::new("dram.capacity", bytes, allowed))
+            Err(SpecError::new(gpu.memory.size_key(), bytes, allowed))
         }
         _ => Ok(()),
     }

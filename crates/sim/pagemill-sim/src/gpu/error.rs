@@ -21,7 +21,7 @@ pub enum GpuError {
     /// GPU memory is too small, and this transfer mode moves no pages out.
     #[error(
         "cannot allocate {bytes} bytes for {name:?}: {used} of the GPU's {capacity} bytes are taken; \
-         raise machine.dram.capacity or choose a transfer mode that migrates pages, such as whole-page"
+         raise machine.{key} or choose a transfer mode that migrates pages, such as whole-page"
     )]
     OutOfMemory {
         /// Name of the wanted buffer.
@@ -32,6 +32,8 @@ pub enum GpuError {
         used: u64,
         /// Bytes the GPU has.
         capacity: u64,
+        /// The machine's key that has them.
+        key: &'static str,
     },
     /// More pages than the simulator keeps state for.
     #[error(

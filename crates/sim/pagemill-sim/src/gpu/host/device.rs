@@ -117,6 +117,8 @@ pub struct Gpu {
     pub(in crate::gpu) page: PageSize,
     placement: Placement,
     pub(in crate::gpu) memory_bytes: Option<u64>,
+    /// The machine's key that has them.
+    pub(in crate::gpu) memory_key: &'static str,
     /// How fast GPU memory is read and written.
     pub(in crate::gpu) memory_rate: Bandwidth,
     pub(in crate::gpu) memory: DeviceMemory,
@@ -167,8 +169,7 @@ impl Gpu {
                 .as_ref()
                 .map_or(machine.page, |migration| migration.spec().page),
         };
-        let memory_bytes = machine.program_bytes();
-        check_memory(memory_bytes, page)?;
+        check_memory(machine, page)?;
         let events = if options.timeline {
             options.limits.timeline_events
         } else {
@@ -195,7 +196,8 @@ impl Gpu {
             options,
             page,
             placement: machine.placement,
-            memory_bytes,
+            memory_bytes: machine.program_bytes(),
+            memory_key: machine.memory.size_key(),
             memory_rate: machine.memory.bandwidth(),
             memory: new_memory(&options),
             output: Output::default(),
@@ -276,6 +278,7 @@ impl Gpu {
                 bytes,
                 used,
                 capacity,
+                key: self.memory_key,
             }),
             _ => Ok(()),
         }
@@ -456,11 +459,11 @@ fn build_migration(spec: &MigrationSpec) -> Result<Migration, SpecError> {
 }
 
 /// GPU memory must hold a page.
-fn check_memory(memory_bytes: Option<u64>, page: PageSize) -> Result<(), SpecError> {
-    match memory_bytes {
+fn check_memory(machine: &GpuMachine, page: PageSize) -> Result<(), SpecError> {
+    match machine.program_bytes() {
         Some(bytes) if bytes < page.bytes() => {
             let allowed = format!("must hold at least one page of {} bytes", page.bytes());
-            Err(SpecError::new("memory_bytes", bytes, allowed))
+            Err(SpecError::new(machine.memory.size_key(), bytes, allowed))
         }
         _ => Ok(()),
     }

@@ -120,6 +120,7 @@ impl Gpu {
                 bytes,
                 used: self.fixed_bytes,
                 capacity,
+                key: self.memory_key,
             }),
             _ => Ok(()),
         }

@@ -199,7 +199,7 @@ impl GpuMachine {
         // Whether it holds a page depends on the transfer mode's page, which is checked with it.
         match self.memory_bytes {
             Some(0) => Err(SpecError::new(
-                "dram.capacity",
+                self.memory.size_key(),
                 0,
                 "must be at least one page, or left out for no limit",
             )),

@@ -176,6 +176,14 @@ impl Memory {
         }
     }
 
+    /// The key of a machine file that has its size.
+    pub fn size_key(&self) -> &'static str {
+        match self {
+            Self::Channels { .. } => "dram.capacity",
+            Self::Rate { .. } => "memory.size",
+        }
+    }
+
     pub(crate) fn bandwidth_key(&self) -> &'static str {
         match self {
             Self::Channels { .. } => "dram.bandwidth",

@@ -26,7 +26,7 @@ fn the_preset_is_possible() {
 #[test]
 fn impossible_values_are_named() {
     type Spoil = fn(&mut GpuMachine);
-    let cases: [(&str, Spoil); 13] = [
+    let cases: [(&str, Spoil); 14] = [
         ("sm.count", |m| m.sm.count = 0),
         ("sm.count", |m| m.sm.count = 1000),
         ("sm.timings.float64.issue_cycles", |m| {
@@ -44,6 +44,15 @@ fn impossible_values_are_named() {
         ("dram.banks", |m| channels(m).0.banks = 12),
         ("dram.interleave", |m| *channels(m).1 = 100),
         ("dram.capacity", |m| m.memory_bytes = Some(0)),
+        ("memory.size", |m| {
+            m.memory_bytes = Some(0);
+            m.memory = Memory::Rate {
+                bandwidth: m.link.to_gpu,
+                latency: Picos::from_nanos(300),
+                slices: 1,
+                writes: None,
+            };
+        }),
     ];
     for (key, spoil) in cases {
         let mut machine = GpuMachine::gtx480();
