@@ -28,7 +28,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-report", 7506),
     ("pagemill-run", 8520),
     ("pagemill-scenario", 7521),
-    ("pagemill-sim", 31717),
+    ("pagemill-sim", 31718),
     ("pagemill-testkit", 1698),
     ("pagemill-trace", 1265),
     ("pagemill-types", 734),

@@ -45,7 +45,7 @@ pub const LONGER: &[Longer] = &[
     Longer("crates/sim/pagemill-sim/src/gpu/pages/ranges_tests.rs", 664),
     Longer("crates/sim/pagemill-sim/src/gpu/sm/run.rs", 717),
     Longer("crates/sim/pagemill-sim/src/nic/interface.rs", 690),
-    Longer("crates/sim/pagemill-sim/src/nic/rank.rs", 728),
+    Longer("crates/sim/pagemill-sim/src/nic/rank.rs", 729),
 ];
 
 /// A file and the lines that it has.

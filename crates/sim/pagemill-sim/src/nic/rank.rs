@@ -487,6 +487,7 @@ impl<M: Moment> Rank<M> {
 
     fn answer(&mut self, at: Picos, request: &Packet, operation: Request, steps: &mut Vec<Step>) {
         let (flight, last) = match self.node.is_local(self.id, request.source) {
+            // Within a node a process reads by one copy, whole before the other looks: no first byte goes ahead of the last.
             true => {
                 let copied = self.copied(at, request.flight.bytes);
                 let seen = copied.after(self.node.latency, Cause::Software);
