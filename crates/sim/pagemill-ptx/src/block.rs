@@ -1,5 +1,7 @@
 //! One block of threads: its warps, its shared memory, its barriers.
 
+mod presets;
+
 use crate::barrier::{Arrival, Barriers};
 use crate::check::BlockCheck;
 use crate::cluster::Seat;
@@ -10,7 +12,6 @@ use crate::exec::run::{Machine, Stop};
 use crate::exec::service::Output;
 use crate::exec::step::{MemoryAccess, Step, StepEnd, StepTotals};
 use crate::exec::warp::{Warp, WarpState};
-use crate::ir::code::{LaneMask, Preset};
 use crate::ir::info::Prefix;
 use crate::ir::line::{FULL, LANES, Line, Registers};
 use crate::launch::{Executor, Launch};
@@ -19,6 +20,7 @@ use crate::native::{Native, Purpose, Routine, Windows};
 use crate::pace::Pace;
 use crate::trap::{Fault, Trap, TrapKind};
 use crate::window;
+use presets::{of_block, preset_registers};
 
 /// PTX instructions of a warp in a functional run before the others of its block have a turn.
 const TURN_INSTRUCTIONS: u64 = 1 << 16;
@@ -600,53 +602,4 @@ struct Mode<'a> {
     costs: Option<&'a InstructionCosts>,
     allowed: u64,
     access: Option<&'a mut MemoryAccess>,
-}
-
-/// What `preset` is in the block with these coordinates; `None` if it depends on the thread only.
-fn of_block(launch: &Launch, coordinates: [u32; 3], preset: Preset) -> Option<u32> {
-    let (cluster, place) = launch.cluster_coordinates(coordinates);
-    Some(match preset {
-        Preset::BlockIndex(axis) => coordinates[usize::from(axis)],
-        Preset::ClusterIndex(axis) => cluster[usize::from(axis)],
-        Preset::ClusterBlock(axis) => place[usize::from(axis)],
-        Preset::ClusterRank => launch.rank_in_cluster(place),
-        _ => return None,
-    })
-}
-
-/// The register file of warp `warp` with everything in it that stays the same from block to block.
-fn preset_registers(launch: &Launch, warp: u32) -> Registers {
-    let code = &launch.kernel.code;
-    let mut registers = Registers {
-        narrow: vec![Line::splat(0); usize::from(code.slots_narrow)],
-        wide: vec![Line::splat(0); usize::from(code.slots_wide)],
-        predicates: vec![0; usize::from(code.slots_predicate)],
-    };
-    for &(preset, slot) in &code.preset {
-        let value = |lane: usize| match preset {
-            Preset::ThreadIndex(axis) => {
-                launch.thread_coordinates(warp * LANES as u32 + lane as u32)[usize::from(axis)]
-            }
-            Preset::BlockIndex(_)
-            | Preset::ClusterIndex(_)
-            | Preset::ClusterBlock(_)
-            | Preset::ClusterRank => 0,
-            Preset::Lane => lane as u32,
-            Preset::Warp => warp,
-            Preset::LaneMask(kind) => lane_mask(kind, lane as u32),
-        };
-        registers.narrow[usize::from(slot)] = Line(std::array::from_fn(value));
-    }
-    registers
-}
-
-fn lane_mask(kind: LaneMask, lane: u32) -> u32 {
-    let equal = 1u32 << lane;
-    match kind {
-        LaneMask::Equal => equal,
-        LaneMask::Less => equal - 1,
-        LaneMask::LessEqual => equal | (equal - 1),
-        LaneMask::GreaterEqual => !(equal - 1),
-        LaneMask::Greater => !(equal | (equal - 1)),
-    }
 }
