@@ -29,7 +29,7 @@ pub const LONGER: &[Longer] = &[
         632,
     ),
     Longer("crates/core/pagemill-policy/src/residency/driver.rs", 640),
-    Longer("crates/sim/pagemill-ptx/src/block.rs", 605),
+    Longer("crates/sim/pagemill-ptx/src/block.rs", 616),
     Longer("crates/sim/pagemill-ptx/src/exec/run.rs", 798),
     Longer("crates/sim/pagemill-ptx/src/lower/emit.rs", 634),
     Longer("crates/sim/pagemill-ptx/src/native/access.rs", 630),
@@ -43,7 +43,7 @@ pub const LONGER: &[Longer] = &[
     ),
     Longer("crates/sim/pagemill-sim/src/gpu/pages/ranges.rs", 628),
     Longer("crates/sim/pagemill-sim/src/gpu/pages/ranges_tests.rs", 664),
-    Longer("crates/sim/pagemill-sim/src/gpu/sm/run.rs", 672),
+    Longer("crates/sim/pagemill-sim/src/gpu/sm/run.rs", 690),
     Longer("crates/sim/pagemill-sim/src/nic/interface.rs", 690),
     Longer("crates/sim/pagemill-sim/src/nic/rank.rs", 729),
 ];

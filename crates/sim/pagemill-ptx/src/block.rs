@@ -12,6 +12,7 @@ use crate::exec::run::{Machine, Stop};
 use crate::exec::service::Output;
 use crate::exec::step::{MemoryAccess, Step, StepEnd, StepTotals};
 use crate::exec::warp::{Warp, WarpState};
+use crate::host_cache::warm;
 use crate::ir::info::Prefix;
 use crate::ir::line::{FULL, LANES, Line, Registers};
 use crate::launch::{Executor, Launch};
@@ -143,6 +144,16 @@ impl Block {
         for local in &mut self.locals {
             local.truncate(launch.local_words());
             local.fill(Line::splat(0));
+        }
+    }
+
+    /// Asks the host's caches for warp `warp` before it is advanced.
+    #[inline]
+    pub fn warm(&self, warp: u32) {
+        let at = warp as usize;
+        if let (Some(warp), Some(registers)) = (self.warps.get(at), self.registers.get(at)) {
+            warm(warp);
+            warm(registers);
         }
     }
 

@@ -15,6 +15,7 @@ mod error;
 mod exec;
 mod functional;
 mod heap;
+pub mod host_cache;
 mod ir;
 mod kernel;
 mod launch;

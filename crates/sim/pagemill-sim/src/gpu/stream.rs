@@ -81,6 +81,9 @@ pub trait GridStream {
     /// Whatever makes the program fail at this point.
     fn advance(&mut self, slot: u32, warp: u32, step: &mut Step) -> Result<(), Self::Error>;
 
+    /// Asks the host's caches for what the next step of a warp needs, by its number among those of all slots.
+    fn warm(&self, _warp: u32) {}
+
     /// Instructions that accesses may name; 0 if their lines are not known.
     fn instructions(&self) -> usize {
         0

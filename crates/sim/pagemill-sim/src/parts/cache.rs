@@ -2,6 +2,7 @@
 //! so a second miss to the same line merges with the first by itself.
 
 use super::entry_pool::EntryPool;
+use pagemill_ptx::host_cache::warm;
 use pagemill_types::Picos;
 use serde::{Deserialize, Serialize};
 
@@ -193,6 +194,14 @@ impl Cache {
             misses: EntryPool::new(spec.mshr_entries),
             counts: CacheCounts::default(),
         }
+    }
+
+    /// Asks for the state of the set of `line` before it is looked up.
+    #[inline]
+    pub(crate) fn warm(&self, line: u64) {
+        let first = self.first_way(line);
+        warm(&self.tags[first..first + self.ways]);
+        warm(&self.lines[first..first + self.ways]);
     }
 
     /// Looks `line` up for a load at `at`. A miss must be completed with [`Cache::fill`].

@@ -96,6 +96,19 @@ impl EventHeap {
         ))
     }
 
+    /// The warp that is due next after the top event's, unless that pushes another one before it.
+    #[inline]
+    pub(crate) fn second(&self) -> Option<u32> {
+        let (_, warp) = self.top()?;
+        let (mut at, mut least) = (self.first_leaf + warp as usize, NONE);
+        while at > 0 {
+            let others = [1, 2, 3].map(|other| self.nodes[at ^ other]);
+            least = others[0].min(others[1]).min(others[2]).min(least);
+            at = at / FANOUT - 1;
+        }
+        (least != NONE).then_some((least & ((1 << WARP_BITS) - 1)) as u32)
+    }
+
     #[inline]
     fn first(&self) -> Option<u64> {
         let &key = self.nodes.first()?;

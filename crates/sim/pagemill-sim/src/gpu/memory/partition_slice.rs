@@ -243,6 +243,12 @@ impl PartitionSlice {
         }
     }
 
+    /// Asks for what is known of `line` before it is looked up.
+    #[inline]
+    pub(crate) fn warm(&self, line: u64) {
+        self.cache.warm(line);
+    }
+
     pub(crate) fn capacity_lines(&self) -> usize {
         self.cache.capacity_lines()
     }

@@ -343,6 +343,14 @@ impl MemoryPath {
         }
     }
 
+    /// Asks for the state of caches before a request for `segment` of `sm` looks it up.
+    #[inline]
+    pub(crate) fn warm(&self, sm: u32, segment: u64) {
+        let place = self.map.place(segment);
+        self.sms[sm as usize].l1.warm(segment);
+        self.slices[place.partition].warm(place.line);
+    }
+
     /// When the SM's way out is free: stores wait for it in the load-store unit.
     #[inline]
     pub(crate) fn inject_free_at(&self, sm: u32) -> Picos {

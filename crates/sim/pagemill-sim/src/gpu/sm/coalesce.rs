@@ -6,6 +6,7 @@ use pagemill_ptx::LanePlaces;
 
 /// Segments of one warp-wide access, ascending and distinct. Naturally aligned lanes touch at most 32.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Segments {
     count: u32,
     numbers: [u64; 32],
@@ -16,6 +17,12 @@ impl Segments {
     #[inline]
     pub(crate) fn as_slice(&self) -> &[u64] {
         &self.numbers[..self.count as usize]
+    }
+
+    /// Where the first of them is, or will be.
+    #[inline]
+    pub(crate) fn first(&self) -> &u64 {
+        &self.numbers[0]
     }
 
     /// Which 32-byte sectors of each segment the active lanes' accesses of `width` bytes touch, a bit each.

@@ -2,6 +2,7 @@
 
 mod cluster_barrier;
 mod waiting;
+mod warming;
 
 use crate::gpu::common::request::{DeferredQueue, Request, Stage};
 use crate::gpu::machine::{GpuMachine, SmSpec};
@@ -18,12 +19,14 @@ use crate::gpu::stream::{AccessKind, GridShape, GridStream, Step, StepEnd};
 use crate::parts::event_heap::EventHeap;
 use crate::parts::ports::Port;
 use pagemill_ptx::Patience;
+use pagemill_ptx::host_cache::WARPS_NEAR;
 use pagemill_types::{Clock, Picos};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use waiting::Waiting;
+use warming::WARM_SEGMENTS;
 
 /// The SMs: who is resident, who has which port.
 #[derive(Clone, Debug)]
@@ -35,6 +38,8 @@ pub(crate) struct Engine {
     heap: EventHeap,
     deferred: DeferredQueue,
     warps: Vec<Warp>,
+    /// Whether the warps are more than the host's caches hold, which then are asked ahead.
+    are_many: bool,
     homes: Vec<Home>,
     schedulers: Vec<Port>,
     load_store: Vec<LoadStore>,
@@ -91,6 +96,7 @@ impl Engine {
             heap: EventHeap::default(),
             deferred: DeferredQueue::default(),
             warps: Vec::new(),
+            are_many: false,
             homes: Vec::new(),
             schedulers: Vec::new(),
             load_store: Vec::new(),
@@ -181,6 +187,7 @@ impl Engine {
         //
         // Equal times go by number of the warp, so a run is the same on every machine.
         while let Some((now, warp)) = self.next_event(path, stream) {
+            self.warm_next(stream);
             let resumes = path.stall.resumes(self.homes[warp as usize].sm, now);
             if resumes > now {
                 self.heap.replace_top(resumes, warp);
@@ -188,7 +195,7 @@ impl Engine {
             }
             match self.warps[warp as usize].phase {
                 Phase::Run if self.waiting.stops => self.waiting.hold(now, warp, &mut self.heap),
-                Phase::Run => self.step(now, warp, stream)?,
+                Phase::Run => self.step(now, warp, stream, path)?,
                 Phase::Access => self.access(now, warp, path),
                 _ => self.issue(now, warp, path),
             }
@@ -240,6 +247,7 @@ impl Engine {
             }));
         }
         self.heap.restart(at, self.homes.len() as u32);
+        self.are_many = self.homes.len() > WARPS_NEAR;
         self.warps.clear();
         self.warps.resize(self.homes.len(), Warp::default());
         self.schedulers = vec![Port::default(); (self.spec.count * self.spec.schedulers) as usize];
@@ -347,6 +355,7 @@ impl Engine {
         now: Picos,
         warp: u32,
         stream: &mut S,
+        path: &MemoryPath,
     ) -> Result<(), RunError<S::Error>> {
         let home = self.homes[warp as usize];
         stream
@@ -367,6 +376,9 @@ impl Engine {
         let start = self.schedulers[home.scheduler as usize].book(now, issue);
         let end = start + issue.max(latency);
         self.end_step(end, warp, home.slot, stream);
+        if self.are_many && self.step.end == StepEnd::Memory {
+            self.warm_access(warp, home.sm, path);
+        }
         Ok(())
     }
 
@@ -576,6 +588,12 @@ impl Engine {
             .as_slice()
             .get(state.access.next as usize)
         {
+            let ahead = state.access.next as usize + WARM_SEGMENTS;
+            if self.are_many
+                && let Some(&later) = state.access.segments.as_slice().get(ahead)
+            {
+                path.warm(sm, later);
+            }
             let request = state.access.request(segment, sm, warp);
             match path.resume(at, &request) {
                 Progress::Done(done) => {

@@ -5,6 +5,7 @@ use crate::gpu::common::request::{Request, Route, Stage};
 use crate::gpu::machine::{AtomicSpec, SmSpec};
 use crate::gpu::sm::coalesce::Segments;
 use crate::gpu::stream::{AccessKind, MemoryAccess};
+use pagemill_ptx::host_cache::warm;
 use pagemill_types::Picos;
 
 /// Scoreboard slots of a warp.
@@ -37,27 +38,27 @@ pub(crate) enum Phase {
     Drain,
 }
 
-/// A resident warp.
+/// A resident warp. What most of its moves need is in the first two lines of the host's cache, and the slots that kernels
+/// use first are in one more.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Warp {
     pub(crate) phase: Phase,
-    /// Slots with requests that wait for a translation or a page.
-    pending: u64,
-    pending_count: [u16; SLOTS],
-    pending_unslotted: u32,
-    /// When the data of each slot is there, as far as known.
-    ready: [Picos; SLOTS],
     /// When the warp arrived at its barrier.
     pub(crate) arrived: Picos,
+    /// Slots with requests that wait for a translation or a page.
+    pending: u64,
+    pending_unslotted: u32,
     pub(crate) access: PendingAccess,
+    /// When the data of each slot is there, as far as known.
+    ready: [Picos; SLOTS],
+    pending_count: [u16; SLOTS],
 }
 
 /// A memory instruction on its way through the load-store unit.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct PendingAccess {
-    pub(crate) segments: Segments,
-    /// Of each of them, the sectors that are touched.
-    sectors: [u8; 32],
     /// First segment that is not issued yet.
     pub(crate) next: u32,
     pub(crate) kind: AccessKind,
@@ -69,6 +70,9 @@ pub(crate) struct PendingAccess {
     pub(crate) stage: Stage,
     /// The instruction of its kernel.
     pub(crate) instruction: u32,
+    pub(crate) segments: Segments,
+    /// Of each of them, the sectors that are touched.
+    sectors: [u8; 32],
 }
 
 impl Default for PendingAccess {
@@ -178,6 +182,15 @@ impl Default for Warp {
 }
 
 impl Warp {
+    /// Asks for it ahead of its next move.
+    #[inline]
+    pub(crate) fn warm(&self) {
+        warm(&self.phase);
+        warm(self.access.segments.first());
+        warm(&self.access.sectors[0]);
+        warm(&self.ready[0]);
+    }
+
     /// Data for `slot` is there at `at`.
     #[inline]
     pub(crate) fn note_ready(&mut self, slot: u8, at: Picos) {

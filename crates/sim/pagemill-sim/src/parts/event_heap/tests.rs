@@ -14,6 +14,7 @@ proptest! {
         for (action, delay) in steps {
             let top = heap.top();
             prop_assert_eq!(top, model.first().copied());
+            prop_assert_eq!(heap.second(), model.iter().nth(1).map(|event| event.1));
             heap.enter_top();
             now = top.map_or(now, |top| top.0);
             let at = now + Picos(delay);
