@@ -1,6 +1,6 @@
 //! Launches without time: each block to its end, or in turns with others where it waits for them.
 
-mod apart;
+pub(crate) mod apart;
 mod residents;
 
 use crate::exec::service::Output;

@@ -32,10 +32,18 @@ pub struct Kernel {
     pub(crate) instructions: Arc<[InstructionInfo]>,
     pub(crate) code: Arc<Code>,
     pub(crate) compiled: Arc<Compiled>,
-    /// Whether blocks that ran apart have met.
-    pub(crate) have_met: Arc<AtomicBool>,
+    pub(crate) seen: Arc<Seen>,
     /// Which module it came from: a launch takes a link of the same one.
     pub(crate) module_id: u64,
+}
+
+/// What launches of a kernel have shown.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Whether blocks that ran apart have met.
+    pub have_met: AtomicBool,
+    /// Whether steps of a warp, or what remains of its stores, may depend on when it makes them.
+    pub depends_on_order: AtomicBool,
 }
 
 impl Kernel {

@@ -3,6 +3,7 @@
 //! Data flows one way: text -> [`parse`] -> [`ast`] -> `lower` (inlining, control flow, registers, decoding)
 //! -> [`Kernel`] -> `exec` (warps that step). See `docs/adr/0002-ptx-execution.md`.
 
+mod ahead;
 pub mod ast;
 mod barrier;
 mod beyond;
@@ -35,6 +36,7 @@ mod turns;
 mod warp_group;
 mod window;
 
+pub use ahead::Ahead;
 pub use block::Block;
 pub use check::{CheckTime, Defect, Finding, LaunchSpan, Trace, Traces};
 pub use cost::InstructionCosts;

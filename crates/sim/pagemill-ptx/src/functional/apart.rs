@@ -12,6 +12,7 @@ use super::residents::{Patience, Residents};
 use crate::ast::Space;
 use crate::exec::service::Output;
 use crate::exec::step::StepTotals;
+use crate::host_cache::WARPS_NEAR;
 use crate::ir::code::{AccessKind, Code, MatrixInst, MemoryInst, Service};
 use crate::ir::op::Op;
 use crate::launch::Launch;
@@ -21,6 +22,8 @@ use crate::memory::{
 
 /// Threads of a launch times instructions of its kernel from which on it is worth it: less than what starting threads costs.
 const WORK_MIN: u64 = 1 << 17;
+/// The same for a timed launch: less than what compiling its kernel for that costs.
+const WORK_MIN_BEFORE: u64 = 1 << 21;
 /// Allocations up to which it is.
 const ALLOCATIONS_MAX: usize = 256;
 /// Shares of the blocks that each worker takes, one after the other.
@@ -32,39 +35,81 @@ pub(super) fn run(
     patience: Patience,
     memory: &mut DeviceMemory,
 ) -> Option<StepTotals> {
-    if !may_run(launch, memory) {
-        return None;
+    let may_run = launch.workers > 1 && may_run(launch, memory);
+    let run = may_run.then(|| run_apart(launch, patience, memory));
+    run.flatten().map(|run| run.totals)
+}
+
+/// Runs all blocks of a launch that is timed then, if each of its warps makes the same steps whenever it makes them: no block
+/// reads what another has stored, and each word is stored once, so that no order of stores can be told. False leaves memory as
+/// it was, or with what the launch will store.
+pub(crate) fn run_before(launch: &Launch, patience: Patience, memory: &mut DeviceMemory) -> bool {
+    if !is_worth_it_before(launch) || !are_warps_apart(launch) || !may_run(launch, memory) {
+        return false;
     }
+    let run = run_apart(launch, patience, memory);
+    let stores_once = run.is_some_and(|run| run.stores_once);
+    if !stores_once {
+        launch
+            .kernel
+            .seen
+            .depends_on_order
+            .store(true, Ordering::Relaxed);
+    }
+    stores_once
+}
+
+/// Whether the registers of the warps that are resident at once are more than the host's caches hold, and the launch is long.
+fn is_worth_it_before(launch: &Launch) -> bool {
+    let resident = launch.resident_blocks.min(launch.blocks());
+    let threads = launch.blocks() * u64::from(launch.threads);
+    let insts = launch.kernel.code.functional.insts.len() as u64;
+    resident * u64::from(launch.warps_per_block()) > WARPS_NEAR as u64
+        && threads.saturating_mul(insts) >= WORK_MIN_BEFORE
+        && !launch.kernel.seen.depends_on_order.load(Ordering::Relaxed)
+}
+
+/// A launch whose blocks ran apart.
+struct Run {
+    totals: StepTotals,
+    /// Whether it stored each word once at most.
+    stores_once: bool,
+}
+
+fn run_apart(launch: &Launch, patience: Patience, memory: &mut DeviceMemory) -> Option<Run> {
     let allocations = Arc::new(std::mem::take(&mut memory.allocations));
     let ended = run_parts(launch, patience, &allocations, &memory.spare);
     // The parts, which shared them, have ended.
     memory.allocations = Arc::into_inner(allocations).unwrap_or_default();
-    let mut totals = StepTotals::default();
-    let is_done = ended.is_some_and(|parts| {
-        let (counts, stored): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        counts.iter().for_each(|part| totals.add(part));
-        put_in_place(&mut memory.allocations, stored, &memory.spare)
+    let run = ended.and_then(|parts| {
+        let mut totals = StepTotals::default();
+        parts.iter().for_each(|part| totals.add(&part.totals));
+        let stored_words: u64 = parts.iter().map(|part| part.stored_words).sum();
+        let stored = parts.into_iter().map(|part| part.stored).collect();
+        let words = put_in_place(&mut memory.allocations, stored, &memory.spare)?;
+        Some(Run {
+            totals,
+            stores_once: words == stored_words,
+        })
     });
-    if !is_done {
-        launch.kernel.have_met.store(true, Ordering::Relaxed);
-        return None;
+    match run {
+        Some(_) => memory.note_write(),
+        None => launch.kernel.seen.have_met.store(true, Ordering::Relaxed),
     }
-    memory.note_write();
-    Some(totals)
+    run
 }
 
 fn may_run(launch: &Launch, memory: &DeviceMemory) -> bool {
     let code = &launch.kernel.code;
     let threads = launch.blocks() * u64::from(launch.threads);
     let work = threads.saturating_mul(code.functional.insts.len() as u64);
-    launch.workers > 1
-        && launch.blocks() > 1
+    launch.blocks() > 1
         && work >= WORK_MIN
         && memory.allocations.len() <= ALLOCATIONS_MAX
         && memory.checker.is_none()
         && !memory.is_watched()
         && launch.cluster_blocks() == 1
-        && !launch.kernel.have_met.load(Ordering::Relaxed)
+        && !launch.kernel.seen.have_met.load(Ordering::Relaxed)
         && may_be_apart(code)
 }
 
@@ -92,7 +137,30 @@ fn may_be_apart(code: &Code) -> bool {
     }) && !code.barriers.iter().any(|barrier| barrier.is_of_cluster())
 }
 
-type Ended = (StepTotals, Vec<Option<Stored>>);
+/// Whether warps share nothing but memory that blocks share, and threads keep nothing in memory of their own, which lies
+/// elsewhere for each place of a block.
+fn are_warps_apart(launch: &Launch) -> bool {
+    let code = &launch.kernel.code;
+    let is_shared = |inst: &MemoryInst| matches!(inst.space, Space::Shared | Space::Local);
+    let mut insts = code.functional.insts.iter();
+    launch.shared_bytes == 0
+        && launch.local_words() == 0
+        && code.barriers.is_empty()
+        && code.stack.is_none()
+        && insts.all(|inst| match inst.op {
+            Op::Load | Op::Store | Op::Atomic => !is_shared(&code.memory[inst.aux as usize]),
+            Op::Matrix => matches!(code.matrices[inst.aux as usize], MatrixInst::Multiply(_)),
+            Op::Service => false,
+            _ => true,
+        })
+}
+
+/// A worker's part of a launch.
+struct Ended {
+    totals: StepTotals,
+    stored: Vec<Option<Stored>>,
+    stored_words: u64,
+}
 
 /// What each worker executed and stored; `None` if any has met another, or has not ended well.
 fn run_parts(
@@ -124,8 +192,12 @@ fn run_parts(
                     return None;
                 }
             }
-            let stored = memory.part?.into_stored(memory.allocations);
-            Some((residents.totals, stored))
+            let part = memory.part?;
+            Some(Ended {
+                totals: residents.totals,
+                stored_words: part.stored_words,
+                stored: part.into_stored(memory.allocations),
+            })
         };
         let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
         // This thread works too: a new one starts at once only where a core is idle.
@@ -137,4 +209,4 @@ fn run_parts(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

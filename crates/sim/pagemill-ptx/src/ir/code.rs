@@ -149,9 +149,10 @@ pub(crate) enum AddressOperand {
 }
 
 /// What a memory instruction does to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AccessKind {
     /// Reads.
+    #[default]
     Load,
     /// Writes.
     Store,

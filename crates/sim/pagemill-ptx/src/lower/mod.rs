@@ -137,7 +137,7 @@ pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel,
         instructions: infos.into(),
         code: Arc::new(code),
         compiled: Arc::default(),
-        have_met: Arc::default(),
+        seen: Arc::default(),
         module_id: shared.module_id,
     })
 }

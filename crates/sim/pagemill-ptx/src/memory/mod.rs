@@ -557,11 +557,14 @@ impl DeviceMemory {
         self.activity.quiet = 0;
     }
 
-    /// The same for `count` changes.
+    /// The same for `count` changes; in the memory of a part, of words.
     pub(crate) fn note_writes(&mut self, count: u64) {
         if count != 0 {
             self.activity.writes += count;
             self.activity.quiet = 0;
+        }
+        if let Some(part) = &mut self.part {
+            part.stored_words += count;
         }
     }
 

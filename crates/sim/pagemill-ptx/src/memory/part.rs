@@ -80,6 +80,8 @@ pub(crate) struct Part {
     marks: Vec<Option<Box<[u8]>>>,
     /// Bytes of those allocations.
     kept_bytes: u64,
+    /// Words that were stored, one as often as it was.
+    pub(crate) stored_words: u64,
     spare: Spare,
 }
 
@@ -90,6 +92,7 @@ impl Part {
             uses: Arc::clone(uses),
             marks: vec![None; uses.of.len()],
             kept_bytes: 0,
+            stored_words: 0,
             spare: spare.clone(),
         }
     }
@@ -150,6 +153,7 @@ impl Part {
             return;
         };
         let bytes = lane_bytes as usize;
+        self.stored_words += u64::from(mask.count_ones()) * (bytes / WORD_BYTES) as u64;
         for lane in lanes_of(mask) {
             let start = match pattern {
                 Pattern::Block { start } => start + lane * bytes,
@@ -174,24 +178,29 @@ impl Part {
     }
 }
 
-/// Puts in place what the parts have stored, on as many threads as there are parts. False if two of them have stored to the
-/// same word.
+/// Puts in place what the parts have stored, on as many threads as there are parts, and counts the words. `None` if two of
+/// them have stored to the same word.
 pub(crate) fn put_in_place(
     allocations: &mut [Allocation],
     mut parts: Vec<Vec<Option<Stored>>>,
     spare: &Spare,
-) -> bool {
-    let (mut are_apart, threads) = (true, parts.len());
+) -> Option<u64> {
+    let (mut words, threads) = (Some(0), parts.len());
     for (at, allocation) in allocations.iter_mut().enumerate() {
         let stored = parts.iter_mut().filter_map(|part| part[at].take());
         let mut stored: Vec<Stored> = stored.collect();
         if stored.is_empty() {
             continue;
         }
-        are_apart &= put_on_threads(allocation.data.get_mut(), &mut stored, threads);
+        let put = put_on_threads(allocation.data.get_mut(), &mut stored, threads);
+        words = sum(words, put);
         spare.keep(stored);
     }
-    are_apart
+    words
+}
+
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    Some(one? + other?)
 }
 
 /// Copies for later launches: memory that was touched once costs no more faults.
@@ -230,7 +239,7 @@ fn next_share<'a>((bytes, marks): &mut (Chunks<'a, u8>, ChunksMut<'a, u8>)) -> O
 }
 
 /// Splits the bytes of an allocation, and what was stored to it, among threads.
-fn put_on_threads(data: &mut [u8], stored: &mut [Stored], threads: usize) -> bool {
+fn put_on_threads(data: &mut [u8], stored: &mut [Stored], threads: usize) -> Option<u64> {
     let words = data.len().div_ceil(WORD_BYTES);
     let share = words.div_ceil(threads).max(1).next_multiple_of(RUN);
     let mut parts: Vec<_> = stored
@@ -254,16 +263,17 @@ fn put_on_threads(data: &mut [u8], stored: &mut [Stored], threads: usize) -> boo
             .into_iter()
             .map(|share| scope.spawn(move || put_share(share)))
             .collect();
-        let own = own.is_none_or(put_share);
+        let own = own.map_or(Some(0), put_share);
         others
             .into_iter()
-            .fold(own, |all, one| all & one.join().unwrap_or(false))
+            .fold(own, |all, one| sum(all, one.join().ok()?))
     })
 }
 
-/// Puts the words that were stored to `data` in place, and takes their marks away; whether each was stored once at most.
-fn put(data: &mut [u8], parts: &mut [Share<'_>]) -> bool {
-    let mut are_apart = true;
+/// Puts the words that were stored to `data` in place, takes their marks away and counts them; `None` if two parts have
+/// stored one.
+fn put(data: &mut [u8], parts: &mut [Share<'_>]) -> Option<u64> {
+    let (mut are_apart, mut words) = (true, 0);
     for (run, data) in data.chunks_mut(RUN * WORD_BYTES).enumerate() {
         let mut seen = [0; RUN];
         for (bytes, marks) in parts.iter_mut() {
@@ -283,10 +293,11 @@ fn put(data: &mut [u8], parts: &mut [Share<'_>]) -> bool {
             }
             for (seen, mark) in seen.iter_mut().zip(&*marks) {
                 are_apart &= *seen & mark == 0;
+                words += u64::from(mark & 1);
                 *seen |= mark;
             }
             marks.fill(0);
         }
     }
-    are_apart
+    are_apart.then_some(words)
 }

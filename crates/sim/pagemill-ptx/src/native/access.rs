@@ -273,7 +273,7 @@ impl Emitter<'_> {
 
     fn count_access(&mut self, access: &Access) {
         self.asm.arithmetic_imm(ADD, Width::W64, R14, 1);
-        if !access.is_load {
+        if !access.is_load && !access.is_marked {
             self.asm.arithmetic_imm(ADD, Width::W64, R15, 1);
         }
     }

@@ -26,7 +26,7 @@ pub(super) struct Context {
     pub remaining: i64,
     /// Lanes whose guard did not hold, summed over instructions.
     pub idle: u64,
-    /// Memory instructions, and how many of them are stores.
+    /// Memory instructions, and how many of them are stores. Those of blocks that run apart count by words.
     pub accesses: u64,
     pub writes: u64,
     /// Active lanes, and their number.

@@ -4,7 +4,7 @@
 use super::access::Access;
 use super::context::fields;
 use super::emit::Emitter;
-use super::encode::{ADD, Masking, Operand, R11, RCX, SUB, Vector, Width, Zmm, at};
+use super::encode::{ADD, Masking, Operand, R11, R15, RBX, RCX, SUB, Vector, Width, Zmm, at};
 use super::lanes::reg;
 use super::table::{
     EVEN_WIDE, HIGH_HALVES, JOIN_LOWER, JOIN_LOWER_WIDE, JOIN_UPPER, JOIN_UPPER_WIDE, LOW_HALVES,
@@ -12,6 +12,7 @@ use super::table::{
 };
 use super::vectors::*;
 use crate::ir::code::Bank;
+use crate::ir::line::LANES;
 use crate::memory::WORD_BYTES;
 
 /// Permutations of the elements of two vectors.
@@ -39,7 +40,7 @@ const WIDE: Sorting = Sorting {
 };
 
 impl Emitter<'_> {
-    /// Marks each word that lanes from RCX on have stored. Uses RCX.
+    /// Marks each word that lanes from RCX on have stored, and counts them as writes. Uses RCX.
     pub(super) fn mark_row(&mut self, access: &Access) {
         const ALL_ONES: u8 = 0xff;
         let ones = access.temporaries[0];
@@ -59,6 +60,15 @@ impl Emitter<'_> {
             };
             let place = Operand::Memory(at(RCX, 16 * part as i32));
             self.asm.vector(VPMOVDB, ones, 0, place, masking);
+        }
+        let lane_words = access.lane_bytes() as i32 / WORD_BYTES as i32;
+        if access.is_masked {
+            self.asm.count_ones(RCX, RBX);
+            self.asm.shift_left(RCX, lane_words.trailing_zeros() as u8);
+            self.asm.arithmetic(ADD, Width::W64, R15, RCX);
+        } else {
+            let words = LANES as i32 * lane_words;
+            self.asm.arithmetic_imm(ADD, Width::W64, R15, words);
         }
     }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 /// 64 blocks of 256 threads; thread `t` of all reads word `t` and others of `in`, and stores as `body` says. `%d1` and `%d2`
 /// point to its own words of `in` and `out`, `%r1` is `t`, `%r9` its word of `in`.
-fn kernel(body: &str) -> String {
+pub(crate) fn kernel(body: &str) -> String {
     format!(
         "
 .version 7.8
@@ -36,28 +36,57 @@ fn kernel(body: &str) -> String {
 }
 
 const BLOCKS: u32 = 64;
-const WORDS: usize = 64 * 256;
+
+/// A launch of [`kernel`], and memory with numbers in `in` and `out`.
+pub(crate) struct Program {
+    pub launch: Launch,
+    pub memory: DeviceMemory,
+    input: u64,
+    output: u64,
+}
+
+impl Program {
+    pub(crate) fn new(text: &str, blocks: u32, executor: Executor) -> Self {
+        let module = Module::load("kernel.ptx", text).expect("valid PTX");
+        let mut memory = DeviceMemory::new();
+        let linked = module.link(&mut memory).expect("no variables");
+        let bytes = bytes_of(blocks);
+        let [input, output] =
+            ["in", "out"].map(|name| memory.alloc(name, bytes, 256).expect("room"));
+        for address in [input, output] {
+            let data = memory.bytes_mut(address, bytes).expect("allocated");
+            for (place, word) in (0..).zip(data.chunks_exact_mut(4)) {
+                let value = u32::wrapping_mul(place, 0x9e37_79b9) ^ address as u32;
+                word.copy_from_slice(&value.to_le_bytes());
+            }
+        }
+        let arguments = [input.to_le_bytes(), output.to_le_bytes()].concat();
+        let (grid, block) = ([blocks, 1, 1], [256, 1, 1]);
+        let kernel = module.kernel("kernel").expect("it is there");
+        let launch = Launch::new(&module, &linked, kernel, grid, block, 0, &arguments);
+        Self {
+            launch: launch.expect("a possible shape").with_executor(executor),
+            memory,
+            input,
+            output,
+        }
+    }
+}
+
+/// Eight words for each thread.
+fn bytes_of(blocks: u32) -> u64 {
+    32 * 256 * u64::from(blocks)
+}
 
 /// What a launch leaves in `out` with so many workers, and whether its blocks ran apart.
 fn outcome(body: &str, executor: Executor, workers: usize) -> (Vec<u8>, bool) {
-    let module = Module::load("kernel.ptx", &kernel(body)).expect("valid PTX");
-    let mut memory = DeviceMemory::new();
-    let linked = module.link(&mut memory).expect("no variables");
-    let bytes = 32 * WORDS as u64;
-    let [input, output] = ["in", "out"].map(|name| memory.alloc(name, bytes, 256).expect("room"));
-    for address in [input, output] {
-        let data = memory.bytes_mut(address, bytes).expect("allocated");
-        for (place, word) in (0..).zip(data.chunks_exact_mut(4)) {
-            let value = u32::wrapping_mul(place, 0x9e37_79b9) ^ address as u32;
-            word.copy_from_slice(&value.to_le_bytes());
-        }
-    }
-    let arguments = [input.to_le_bytes(), output.to_le_bytes()].concat();
-    let (grid, block) = ([BLOCKS, 1, 1], [256, 1, 1]);
-    let kernel = module.kernel("kernel").expect("it is there");
-    let launch = Launch::new(&module, &linked, kernel, grid, block, 0, &arguments);
-    let launch = launch.expect("a possible shape").with_executor(executor);
-    let launch = launch.with_workers(workers);
+    let Program {
+        launch,
+        mut memory,
+        input,
+        output,
+    } = Program::new(&kernel(body), BLOCKS, executor);
+    let (launch, bytes) = (launch.with_workers(workers), bytes_of(BLOCKS));
     let mut is_apart = false;
     if workers > 1 {
         is_apart = run(&launch, Patience::ToTheEnd, &mut memory).is_some();

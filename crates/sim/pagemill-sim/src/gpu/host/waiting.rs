@@ -142,7 +142,8 @@ impl Gpu {
         if !self.options.timing {
             return self.without_time(at, module, launch, FunctionalRun::default(), patience);
         }
-        let (end, blocks) = self.on_grid(module, &launch, |timing_model, mut stream| {
+        let (end, blocks) = self.on_grid(module, &launch, |timing_model, stream| {
+            let mut stream = stream.ahead_of_time(patience);
             let begun = timing_model.begin_grid(at, &launch.kernel().name, &mut stream)?;
             let end = timing_model.run_begun(begun, patience, &mut stream)?;
             Ok::<_, GpuError>((end, stream.into_blocks()))

@@ -4,7 +4,9 @@ use crate::gpu::machine::InstructionTimings;
 use crate::gpu::sm::schedule::schedule;
 use crate::gpu::stream::{AccessKind, StepEnd};
 use crate::gpu::{GridShape, GridStream, Step};
-use pagemill_ptx::{Block, DeviceMemory, InstructionCosts, Kernel, Launch, Output, Trap};
+use pagemill_ptx::{
+    Ahead, Block, DeviceMemory, InstructionCosts, Kernel, Launch, Output, Patience, Trap,
+};
 
 /// Instructions a warp executes at most before other warps get their turn.
 const STEP_BUDGET: u32 = 4096;
@@ -14,9 +16,17 @@ const STEP_BUDGET: u32 = 4096;
 pub struct PtxGrid<'a> {
     launch: &'a Launch,
     costs: &'a InstructionCosts,
-    memory: &'a mut DeviceMemory,
     output: &'a mut Output,
-    blocks: Vec<Block>,
+    steps: Steps<'a>,
+}
+
+/// Who makes the steps of its warps.
+#[derive(Debug)]
+enum Steps<'a> {
+    /// The resident blocks, each step when it is asked for.
+    InTime(&'a mut DeviceMemory, Vec<Block>),
+    /// Blocks that cannot see each other.
+    Ahead(Box<Ahead<'a>>),
 }
 
 impl<'a> PtxGrid<'a> {
@@ -30,26 +40,45 @@ impl<'a> PtxGrid<'a> {
         Self {
             launch,
             costs,
-            memory,
             output,
-            blocks: Vec::new(),
+            steps: Steps::InTime(memory, Vec::new()),
         }
     }
 
+    /// The same before it begins, with steps made ahead of their time where that changes none of them.
+    pub(in crate::gpu) fn ahead_of_time(self, patience: Patience) -> Self {
+        let (launch, costs) = (self.launch, self.costs);
+        let steps = match self.steps {
+            Steps::InTime(memory, blocks) => match Ahead::executes(launch, patience, memory) {
+                true => Steps::Ahead(Box::new(Ahead::new(launch, costs, STEP_BUDGET, memory))),
+                false => Steps::InTime(memory, blocks),
+            },
+            ahead => ahead,
+        };
+        Self { steps, ..self }
+    }
+
     /// The same, where its blocks have begun; something else may have changed memory since.
-    pub(in crate::gpu) fn with_blocks(mut self, blocks: Vec<Block>) -> Self {
-        self.memory.changed_by_others();
-        self.blocks = blocks;
+    pub(in crate::gpu) fn with_blocks(mut self, begun: Vec<Block>) -> Self {
+        if let Steps::InTime(memory, blocks) = &mut self.steps {
+            memory.changed_by_others();
+            *blocks = begun;
+        }
         self
     }
 
-    /// The blocks, to go on with later.
+    /// The blocks, to go on with later. Those whose steps were made ahead wait for nothing.
     pub(in crate::gpu) fn into_blocks(self) -> Vec<Block> {
-        self.blocks
+        match self.steps {
+            Steps::InTime(_, blocks) => blocks,
+            Steps::Ahead(_) => Vec::new(),
+        }
     }
 
     fn drain_output(&mut self, slot: u32) {
-        self.output.append(self.blocks[slot as usize].output());
+        if let Steps::InTime(_, blocks) = &mut self.steps {
+            self.output.append(blocks[slot as usize].output());
+        }
     }
 }
 
@@ -90,13 +119,21 @@ impl GridStream for PtxGrid<'_> {
     }
 
     fn prepare(&mut self, slots: u32) {
-        self.blocks = (0..slots)
-            .map(|place| Block::at_place(self.launch, place))
-            .collect();
+        match &mut self.steps {
+            Steps::InTime(_, blocks) => {
+                *blocks = (0..slots)
+                    .map(|place| Block::at_place(self.launch, place))
+                    .collect();
+            }
+            Steps::Ahead(ahead) => ahead.prepare(slots),
+        }
     }
 
     fn start_block(&mut self, slot: u32, block: u64) {
-        self.blocks[slot as usize].start(self.launch, block);
+        match &mut self.steps {
+            Steps::InTime(_, blocks) => blocks[slot as usize].start(self.launch, block),
+            Steps::Ahead(ahead) => ahead.start_block(slot, block),
+        }
     }
 
     fn block_of_cluster(&self, cluster: u64, rank: u32) -> u64 {
@@ -105,15 +142,12 @@ impl GridStream for PtxGrid<'_> {
 
     #[inline]
     fn advance(&mut self, slot: u32, warp: u32, step: &mut Step) -> Result<(), Box<Trap>> {
-        let block = &mut self.blocks[slot as usize];
-        let advanced = block.advance(
-            self.launch,
-            warp,
-            self.memory,
-            self.costs,
-            STEP_BUDGET,
-            step,
-        );
+        let (memory, blocks) = match &mut self.steps {
+            Steps::InTime(memory, blocks) => (memory, blocks),
+            Steps::Ahead(ahead) => return ahead.advance(slot, warp, step),
+        };
+        let block = &mut blocks[slot as usize];
+        let advanced = block.advance(self.launch, warp, memory, self.costs, STEP_BUDGET, step);
         if advanced.is_err() {
             self.drain_output(slot);
         }
@@ -125,6 +159,17 @@ impl GridStream for PtxGrid<'_> {
             step.access.combines = info.is_some_and(|info| is_combined(&info.opcode));
         }
         advanced
+    }
+
+    #[inline]
+    fn warm(&self, warp: u32) {
+        match &self.steps {
+            Steps::InTime(_, blocks) => {
+                let warps = self.launch.warps_per_block();
+                blocks[(warp / warps) as usize].warm(warp % warps);
+            }
+            Steps::Ahead(ahead) => ahead.warm(warp),
+        }
     }
 
     fn instructions(&self) -> usize {
@@ -141,10 +186,19 @@ impl GridStream for PtxGrid<'_> {
     }
 
     fn stands_still(&mut self, slot: u32) -> bool {
-        self.blocks[slot as usize].stands_still(self.memory)
+        match &mut self.steps {
+            Steps::InTime(memory, blocks) => blocks[slot as usize].stands_still(memory),
+            Steps::Ahead(_) => false,
+        }
     }
 
     fn end_block(&mut self, slot: u32) {
+        if let Steps::Ahead(ahead) = &mut self.steps {
+            ahead.end_block(slot);
+        }
         self.drain_output(slot);
     }
 }
+
+#[cfg(test)]
+mod tests;
