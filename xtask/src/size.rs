@@ -26,7 +26,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-ptx", 39224),
     ("pagemill-python", 2338),
     ("pagemill-report", 7506),
-    ("pagemill-run", 8520),
+    ("pagemill-run", 8522),
     ("pagemill-scenario", 7521),
     ("pagemill-sim", 31890),
     ("pagemill-testkit", 1698),

@@ -209,7 +209,9 @@ pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
         // A folder of the system's has no colon in its name; with one, the program would not find the library, and say so.
         std::env::join_paths(all).unwrap_or_else(|_| first.into())
     };
-    let frameworks: [(&str, OsString); 8] = [
+    let frameworks: [(&str, OsString); 9] = [
+        // The state of the simulated machine is in the heap: huge pages save the processor its own translations.
+        ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1".into()),
         // Triton: the assembler hands PTX on, and the driver is here.
         ("TRITON_PTXAS_PATH", folder.join(PTXAS).into()),
         ("TRITON_PTXAS_BLACKWELL_PATH", folder.join(PTXAS).into()),
