@@ -24,6 +24,10 @@ use crate::memory::{
 const WORK_MIN: u64 = 1 << 17;
 /// The same for a timed launch: less than what compiling its kernel for that costs.
 const WORK_MIN_BEFORE: u64 = 1 << 21;
+/// Instructions for each access up to which to execute a launch takes little of its time, and as how many of them one counts
+/// that goes lane by lane.
+const WORK_PER_ACCESS: usize = 32;
+const LANE_BY_LANE_WORK: usize = 32;
 /// Allocations up to which it is.
 const ALLOCATIONS_MAX: usize = 256;
 /// Shares of the blocks that each worker takes, one after the other.
@@ -59,14 +63,28 @@ pub(crate) fn run_before(launch: &Launch, patience: Patience, memory: &mut Devic
     stores_once
 }
 
-/// Whether the registers of the warps that are resident at once are more than the host's caches hold, and the launch is long.
+/// Whether the registers of the warps that are resident at once are more than the host's caches hold, the launch is long, and
+/// to execute it takes little of what its accesses take to time.
 fn is_worth_it_before(launch: &Launch) -> bool {
     let resident = launch.resident_blocks.min(launch.blocks());
     let threads = launch.blocks() * u64::from(launch.threads);
     let insts = launch.kernel.code.functional.insts.len() as u64;
     resident * u64::from(launch.warps_per_block()) > WARPS_NEAR as u64
         && threads.saturating_mul(insts) >= WORK_MIN_BEFORE
+        && is_mostly_accesses(&launch.kernel.code)
         && !launch.kernel.seen.depends_on_order.load(Ordering::Relaxed)
+}
+
+fn is_mostly_accesses(code: &Code) -> bool {
+    let (mut accesses, mut work) = (0, 0);
+    for inst in &code.functional.insts {
+        match inst.op {
+            Op::Load | Op::Store => accesses += 1,
+            Op::Scalar | Op::Matrix => work += LANE_BY_LANE_WORK,
+            _ => work += 1,
+        }
+    }
+    work <= accesses * WORK_PER_ACCESS
 }
 
 /// A launch whose blocks ran apart.
