@@ -19,7 +19,7 @@ use crate::gpu::pages::{Moves, Pages, Place, Sleeping, Touch};
 use crate::gpu::stats::MemoryStats;
 use crate::gpu::stream::AccessKind;
 use crate::gpu::{ALL_SECTORS, SECTOR_SHIFT, SEGMENT_BYTES, SEGMENT_SHIFT};
-use crate::parts::cache::{Cache, Lookup};
+use crate::parts::cache::{Cache, CacheSpec, Lookup};
 use crate::parts::link::Direction;
 use crate::parts::ports::Port;
 use crate::timeline::Timeline;
@@ -67,6 +67,8 @@ pub(crate) struct MemoryPath {
     retries: Retries,
     touched: TouchedSegments,
     page_segments_shift: u32,
+    /// Whether the state of all caches stays in those of the host.
+    is_near: bool,
     keeps_copies: bool,
     sector_loads: bool,
     sector_stores: bool,
@@ -81,6 +83,16 @@ pub(crate) struct MemoryPath {
 
 /// Segments of a 4 KiB page.
 const PAGE_SEGMENTS_SHIFT: u32 = 12 - SEGMENT_SHIFT;
+
+/// Lines of simulated caches whose state a core's caches hold.
+const LINES_NEAR: u64 = 1 << 16;
+
+/// Lines of all caches.
+fn lines(machine: &GpuMachine) -> u64 {
+    let of = |cache: &CacheSpec| u64::from(cache.bytes / cache.line_bytes.max(1));
+    let l2 = of(&machine.l2) * machine.memory.partitions() as u64;
+    l2 + of(&machine.l1) * u64::from(machine.sm.count)
+}
 
 const BASE_SEGMENT: u64 = MANAGED_BASE >> SEGMENT_SHIFT;
 
@@ -117,6 +129,7 @@ impl MemoryPath {
             retries: Retries::every(machine.lookup_period()),
             touched: TouchedSegments::default(),
             page_segments_shift: page.bytes().trailing_zeros() - SEGMENT_SHIFT,
+            is_near: lines(machine) < LINES_NEAR,
             keeps_copies: machine.l2_keeps_copies,
             sector_loads: machine.interconnect.answer_cycles.is_some(),
             sector_stores: machine.interconnect.store_bytes_per_cycle.is_some(),
@@ -346,6 +359,9 @@ impl MemoryPath {
     /// Asks for the state of caches before a request for `segment` of `sm` looks it up.
     #[inline]
     pub(crate) fn warm(&self, sm: u32, segment: u64) {
+        if self.is_near {
+            return;
+        }
         let place = self.map.place(segment);
         self.sms[sm as usize].l1.warm(segment);
         self.slices[place.partition].warm(place.line);

@@ -26,7 +26,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use waiting::Waiting;
-use warming::WARM_SEGMENTS;
 
 /// The SMs: who is resident, who has which port.
 #[derive(Clone, Debug)]
@@ -66,6 +65,9 @@ pub(crate) struct Engine {
     by_sectors: [bool; 2],
     waiting: Waiting,
 }
+
+/// Segments whose places in the simulated caches are asked for ahead of the one that is sent.
+const WARM_SEGMENTS: usize = 4;
 
 /// Where a resident warp lives.
 #[derive(Clone, Copy, Debug)]
@@ -376,7 +378,7 @@ impl Engine {
         let start = self.schedulers[home.scheduler as usize].book(now, issue);
         let end = start + issue.max(latency);
         self.end_step(end, warp, home.slot, stream);
-        if self.are_many && self.step.end == StepEnd::Memory {
+        if self.step.end == StepEnd::Memory {
             self.warm_access(warp, home.sm, path);
         }
         Ok(())
@@ -589,9 +591,7 @@ impl Engine {
             .get(state.access.next as usize)
         {
             let ahead = state.access.next as usize + WARM_SEGMENTS;
-            if self.are_many
-                && let Some(&later) = state.access.segments.as_slice().get(ahead)
-            {
+            if let Some(&later) = state.access.segments.as_slice().get(ahead) {
                 path.warm(sm, later);
             }
             let request = state.access.request(segment, sm, warp);

@@ -1,12 +1,9 @@
 //! What the host's caches are asked for ahead. The state of many warps and of the simulated caches is more than they hold, and
 //! each event waits for a few lines of it, one after the other, unless they are on their way by then.
 
-use super::Engine;
+use super::{Engine, WARM_SEGMENTS};
 use crate::gpu::memory::path::MemoryPath;
 use crate::gpu::stream::GridStream;
-
-/// Segments whose places in the simulated caches are asked for ahead of the one that is sent.
-pub(super) const WARM_SEGMENTS: usize = 4;
 
 impl Engine {
     /// Asks for what the event behind the one at hand needs.
