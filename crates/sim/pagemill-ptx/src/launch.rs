@@ -229,11 +229,14 @@ impl Launch {
         }
     }
 
-    /// Lets up to `workers` threads of the host run its blocks without time, where those cannot see each other. Results are
-    /// the same for any number.
+    /// Lets up to `workers` threads of the host, at least one, run its blocks without time, where those cannot see each other.
+    /// Results are the same for any number.
     #[must_use]
     pub fn with_workers(self, workers: usize) -> Self {
-        Self { workers, ..self }
+        Self {
+            workers: workers.max(1),
+            ..self
+        }
     }
 
     /// Looks at warps in a row at which nothing is new until the launch is taken for endless: a few for each warp that may run.

@@ -38,10 +38,11 @@ fn steps(mut advance: impl FnMut(u32, u32, &mut Step), warps: u32) -> Vec<String
 }
 
 /// Whether steps of a kernel with `body` are made ahead; if so, they are those of the same blocks in time.
-fn is_ahead(body: &str, executor: Executor) -> bool {
+fn is_ahead(body: &str, executor: Executor, workers: usize) -> bool {
     let Program {
         launch, mut memory, ..
     } = Program::new(&kernel(body), BLOCKS, executor);
+    let launch = launch.with_workers(workers);
     let costs = InstructionCosts::new(launch.kernel(), |index, _| (index as u32 % 5 + 1, 7));
     let mut own = memory.clone();
     if !Ahead::executes(&launch, Patience::ToTheEnd, &mut memory) {
@@ -71,7 +72,10 @@ fn is_ahead(body: &str, executor: Executor) -> bool {
 
 fn check(body: &str, expected: bool) {
     for executor in [Executor::Interpreter, Executor::Compiled] {
-        assert_eq!(is_ahead(body, executor), expected, "{body}: {executor:?}");
+        for workers in 0..3 {
+            let is_ahead = is_ahead(body, executor, workers);
+            assert_eq!(is_ahead, expected, "{body}: {executor:?}, {workers}");
+        }
     }
 }
 
