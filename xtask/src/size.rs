@@ -23,7 +23,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-pager-preload", 1411),
     ("pagemill-playground", 261),
     ("pagemill-policy", 9439),
-    ("pagemill-ptx", 39245),
+    ("pagemill-ptx", 39267),
     ("pagemill-python", 2338),
     ("pagemill-report", 7506),
     ("pagemill-run", 8522),

@@ -43,7 +43,7 @@ pub const LONGER: &[Longer] = &[
     ),
     Longer("crates/sim/pagemill-sim/src/gpu/pages/ranges.rs", 628),
     Longer("crates/sim/pagemill-sim/src/gpu/pages/ranges_tests.rs", 664),
-    Longer("crates/sim/pagemill-sim/src/gpu/sm/run.rs", 690),
+    Longer("crates/sim/pagemill-sim/src/gpu/sm/run.rs", 686),
     Longer("crates/sim/pagemill-sim/src/nic/interface.rs", 690),
     Longer("crates/sim/pagemill-sim/src/nic/rank.rs", 729),
 ];

@@ -1,7 +1,7 @@
 //! Asks the caches of the host for what a run reads soon: the resident warps of a machine are more than they hold.
 
 /// Resident warps whose state a core's caches hold, with a few hundred bytes in use of each.
-pub const WARPS_NEAR: usize = 2048;
+pub const WARPS_HELD: usize = 2048;
 
 /// Bytes that a cache of the host brings at once.
 const LINE_BYTES: usize = 64;

@@ -9,8 +9,8 @@ use crate::module::{Linked, Module};
 use crate::names::readable_list;
 use crate::places::{join, split};
 use crate::reserved;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Most threads in a block.
 const BLOCK_THREADS_MAX: u64 = 1024;
@@ -139,6 +139,8 @@ pub struct Launch {
     pub(crate) resident_blocks: u64,
     /// Threads of the host that may run its blocks.
     pub(crate) workers: usize,
+    /// Thread instructions after which parts of it end, and what ends them before.
+    pub(crate) bounds: (u64, Option<Arc<AtomicBool>>),
     /// Identifies a launch, so that a block knows when it must change shape.
     pub(crate) id: u64,
 }
@@ -207,6 +209,7 @@ impl Launch {
             is_chosen: false,
             resident_blocks: RESIDENT_BLOCKS,
             workers: 1,
+            bounds: (u64::MAX, None),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -233,8 +236,15 @@ impl Launch {
     /// Results are the same for any number.
     #[must_use]
     pub fn with_workers(self, workers: usize) -> Self {
+        let workers = workers.max(1);
+        Self { workers, ..self }
+    }
+
+    /// Ends what [`Ahead`](crate::Ahead) executes soon after so many thread instructions, or after `stop` was set.
+    #[must_use]
+    pub fn with_bounds(self, thread_instructions: u64, stop: Option<Arc<AtomicBool>>) -> Self {
         Self {
-            workers: workers.max(1),
+            bounds: (thread_instructions, stop),
             ..self
         }
     }

@@ -171,11 +171,11 @@ impl KeptSteps {
         false
     }
 
-    /// Whether all steps of `warp` that were made have been taken.
+    /// Whether all steps of `warp` that were made have been taken, and more can be made.
     #[inline]
     pub(super) fn are_used_up(&self, warp: usize) -> bool {
         let [made, taken] = self.counts[warp];
-        made == taken
+        made == taken && !self.traps.contains_key(&warp)
     }
 
     /// The next step of `warp`. Behind the last one it has ended.

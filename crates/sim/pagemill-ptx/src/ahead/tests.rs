@@ -2,6 +2,8 @@ use super::*;
 use crate::Executor;
 use crate::exec::step::{LanePlaces, MemoryAccess, StepEnd};
 use crate::functional::apart::tests::{Program, kernel};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 const BLOCKS: u32 = 1024;
 const BUDGET: u32 = 4096;
@@ -128,4 +130,31 @@ fn a_launch_whose_warps_the_host_s_caches_hold_is_made_in_time() {
         Executor::default(),
     );
     assert!(!Ahead::executes(&launch, Patience::ToTheEnd, &mut memory));
+}
+
+#[test]
+fn what_is_executed_ahead_ends_at_the_bounds_of_the_run() {
+    let is_ahead = |most, is_stopped| {
+        let Program {
+            launch, mut memory, ..
+        } = Program::new(
+            &kernel("st.global.u32 [%d2], %r9;"),
+            BLOCKS,
+            Executor::default(),
+        );
+        let launch = launch.with_bounds(most, Some(Arc::new(AtomicBool::new(is_stopped))));
+        let before = bytes(&memory);
+        let is_ahead = Ahead::executes(&launch, Patience::ToTheEnd, &mut memory);
+        assert!(is_ahead || bytes(&memory) == before, "nothing was stored");
+        is_ahead
+    };
+    assert!(is_ahead(u64::MAX, false));
+    assert!(!is_ahead(1000, false));
+    assert!(!is_ahead(u64::MAX, true));
+}
+
+fn bytes(memory: &DeviceMemory) -> Vec<Vec<u8>> {
+    let allocations = memory.allocations().iter();
+    let bytes = allocations.map(|one| memory.bytes(one.address(), one.bytes()).expect("there"));
+    bytes.map(<[u8]>::to_vec).collect()
 }

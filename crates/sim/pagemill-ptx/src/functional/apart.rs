@@ -12,7 +12,7 @@ use super::residents::{Patience, Residents};
 use crate::ast::Space;
 use crate::exec::service::Output;
 use crate::exec::step::StepTotals;
-use crate::host_cache::WARPS_NEAR;
+use crate::host_cache::WARPS_HELD;
 use crate::ir::code::{AccessKind, Code, MatrixInst, MemoryInst, Service};
 use crate::ir::op::Op;
 use crate::launch::Launch;
@@ -69,7 +69,7 @@ fn is_worth_it_before(launch: &Launch) -> bool {
     let resident = launch.resident_blocks.min(launch.blocks());
     let threads = launch.blocks() * u64::from(launch.threads);
     let insts = launch.kernel.code.functional.insts.len() as u64;
-    resident * u64::from(launch.warps_per_block()) > WARPS_NEAR as u64
+    resident * u64::from(launch.warps_per_block()) > WARPS_HELD as u64
         && threads.saturating_mul(insts) >= WORK_MIN_BEFORE
         && is_mostly_accesses(&launch.kernel.code)
         && !launch.kernel.seen.depends_on_order.load(Ordering::Relaxed)

@@ -7,6 +7,8 @@ use crate::launch::Launch;
 use crate::memory::DeviceMemory;
 use crate::trap::Trap;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// PTX instructions of the resident blocks without the end of one of them, after which more of them begin. Blocks that are
 /// seen to wait do not need so many.
@@ -68,6 +70,9 @@ impl Residents {
                 let run = block.run_round(launch, memory, &mut self.totals);
                 output.append(block.output());
                 run?;
+                if memory.part.is_some() && self.is_over(launch) {
+                    return Ok(false);
+                }
             }
             self.end_blocks();
             idle_rounds = match self.totals.instructions == before {
@@ -81,6 +86,13 @@ impl Residents {
                 trap.map_or(Ok(()), Err)?;
             }
         }
+    }
+
+    /// Whether a part of a launch has come to the bounds of the run.
+    fn is_over(&self, launch: &Launch) -> bool {
+        let (most, stop) = &launch.bounds;
+        let is_set = |stop: &Arc<AtomicBool>| stop.load(Ordering::Relaxed);
+        self.totals.thread_instructions > *most || stop.as_ref().is_some_and(is_set)
     }
 
     /// Clusters that begin: one where none runs, and as many as run while those wait.

@@ -162,15 +162,14 @@ fn of_several_stores_to_a_word_the_last_block_s_remains() {
 
 #[test]
 fn a_kernel_that_has_met_is_not_tried_again() {
-    let module = Module::load("kernel.ptx", &kernel("st.global.u32 [%d1], %r9;")).expect("PTX");
-    let mut memory = DeviceMemory::new();
-    let linked = module.link(&mut memory).expect("no variables");
-    let [a, b] = ["in", "out"].map(|name| memory.alloc(name, 1 << 16, 256).expect("room"));
-    let arguments = [a.to_le_bytes(), b.to_le_bytes()].concat();
-    let (grid, block) = ([BLOCKS, 1, 1], [256, 1, 1]);
-    let kernel = module.kernel("kernel").expect("it is there");
-    let launch = Launch::new(&module, &linked, kernel, grid, block, 0, &arguments);
-    let launch = launch.expect("a possible shape").with_workers(2);
+    let Program {
+        launch, mut memory, ..
+    } = Program::new(
+        &kernel("st.global.u32 [%d1], %r9;"),
+        BLOCKS,
+        Executor::default(),
+    );
+    let launch = launch.with_workers(2);
     assert!(may_run(&launch, &memory));
     assert!(run(&launch, Patience::ToTheEnd, &mut memory).is_none());
     assert!(!may_run(&launch, &memory));

@@ -279,6 +279,10 @@ impl Gpu {
         let resident = self.timing_model.engine.resident_blocks(&shape);
         Ok(launch
             .with_resident_blocks(resident)
+            .with_bounds(
+                self.timing_model.instructions_left(),
+                self.timing_model.engine.stop.clone(),
+            )
             .with_workers(self.options.workers))
     }
 

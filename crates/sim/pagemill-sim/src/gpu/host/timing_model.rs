@@ -137,7 +137,7 @@ impl TimingModel {
 
     /// Launches end soon after `stop` was set.
     pub(in crate::gpu) fn stop_when(&mut self, stop: Arc<AtomicBool>) {
-        self.engine.stop_when(stop);
+        self.engine.stop = Some(stop);
     }
 
     /// The host copies; when that is done.

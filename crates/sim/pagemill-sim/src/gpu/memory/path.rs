@@ -68,7 +68,7 @@ pub(crate) struct MemoryPath {
     touched: TouchedSegments,
     page_segments_shift: u32,
     /// Whether the state of all caches stays in those of the host.
-    is_near: bool,
+    is_held: bool,
     keeps_copies: bool,
     sector_loads: bool,
     sector_stores: bool,
@@ -85,7 +85,7 @@ pub(crate) struct MemoryPath {
 const PAGE_SEGMENTS_SHIFT: u32 = 12 - SEGMENT_SHIFT;
 
 /// Lines of simulated caches whose state a core's caches hold.
-const LINES_NEAR: u64 = 1 << 16;
+const LINES_HELD: u64 = 1 << 16;
 
 /// Lines of all caches.
 fn lines(machine: &GpuMachine) -> u64 {
@@ -129,7 +129,7 @@ impl MemoryPath {
             retries: Retries::every(machine.lookup_period()),
             touched: TouchedSegments::default(),
             page_segments_shift: page.bytes().trailing_zeros() - SEGMENT_SHIFT,
-            is_near: lines(machine) < LINES_NEAR,
+            is_held: lines(machine) < LINES_HELD,
             keeps_copies: machine.l2_keeps_copies,
             sector_loads: machine.interconnect.answer_cycles.is_some(),
             sector_stores: machine.interconnect.store_bytes_per_cycle.is_some(),
@@ -359,7 +359,7 @@ impl MemoryPath {
     /// Asks for the state of caches before a request for `segment` of `sm` looks it up.
     #[inline]
     pub(crate) fn warm(&self, sm: u32, segment: u64) {
-        if self.is_near {
+        if self.is_held {
             return;
         }
         let place = self.map.place(segment);

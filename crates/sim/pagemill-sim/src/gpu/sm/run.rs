@@ -19,7 +19,7 @@ use crate::gpu::stream::{AccessKind, GridShape, GridStream, Step, StepEnd};
 use crate::parts::event_heap::EventHeap;
 use crate::parts::ports::Port;
 use pagemill_ptx::Patience;
-use pagemill_ptx::host_cache::WARPS_NEAR;
+use pagemill_ptx::host_cache::WARPS_HELD;
 use pagemill_types::{Clock, Picos};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -57,7 +57,8 @@ pub(crate) struct Engine {
     instruction_limit: u64,
     /// Thread instructions at which the limit and `stop` are looked at next.
     check_at: u64,
-    stop: Option<Arc<AtomicBool>>,
+    /// Launches end soon after it was set.
+    pub(crate) stop: Option<Arc<AtomicBool>>,
     /// The last time anything asked for is done.
     last_done: Picos,
     waits: Waits,
@@ -121,11 +122,6 @@ impl Engine {
             by_sectors: [false; 2],
             waiting: Waiting::default(),
         }
-    }
-
-    /// Launches end soon after `stop` was set.
-    pub(crate) fn stop_when(&mut self, stop: Arc<AtomicBool>) {
-        self.stop = Some(stop);
     }
 
     /// Blocks of a grid of `shape` that all SMs together hold at once.
@@ -249,7 +245,7 @@ impl Engine {
             }));
         }
         self.heap.restart(at, self.homes.len() as u32);
-        self.are_many = self.homes.len() > WARPS_NEAR;
+        self.are_many = self.homes.len() > WARPS_HELD;
         self.warps.clear();
         self.warps.resize(self.homes.len(), Warp::default());
         self.schedulers = vec![Port::default(); (self.spec.count * self.spec.schedulers) as usize];

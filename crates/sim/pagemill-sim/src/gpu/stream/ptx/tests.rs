@@ -1,6 +1,6 @@
 use super::*;
-use crate::gpu::host::program::LaunchShape;
-use crate::gpu::{Gpu, GpuMachine, LaunchReport, Options, TransferMode};
+use crate::gpu::host::program::{LaunchShape, ModuleId};
+use crate::gpu::{Buffer, Gpu, GpuMachine, LaunchReport, Options, TransferMode};
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_types::{PageSize, Picos};
 
@@ -41,11 +41,18 @@ NEXT:
     )
 }
 
-/// What a launch reports and leaves in `out`, with steps made in time or ahead of it.
-fn outcome(text: &str, mode: TransferMode, is_ahead: bool) -> (LaunchReport, Vec<u8>) {
+/// A launch of a kernel, and the memory that it uses.
+struct Program {
+    gpu: Gpu,
+    module: ModuleId,
+    launch: Launch,
+    buffers: [Buffer; 2],
+}
+
+fn program(text: &str, mode: TransferMode, options: Options) -> Program {
     let mut machine = GpuMachine::gtx480();
     machine.sm.count = 48;
-    let mut gpu = Gpu::new(&machine, mode, Options::default()).expect("a possible machine");
+    let mut gpu = Gpu::new(&machine, mode, options).expect("a possible machine");
     let module = gpu.load_module("follow.ptx", text).expect("valid PTX");
     let words = BLOCKS * THREADS;
     let [input, output] = ["in", "out"].map(|name| {
@@ -56,11 +63,7 @@ fn outcome(text: &str, mode: TransferMode, is_ahead: bool) -> (LaunchReport, Vec
     for (bytes, number) in gpu.host_bytes_mut(input).chunks_exact_mut(4).zip(numbers) {
         bytes.copy_from_slice(&number.to_le_bytes());
     }
-    let arguments = [
-        input.address.0.to_le_bytes(),
-        output.address.0.to_le_bytes(),
-    ]
-    .concat();
+    let arguments = [input, output].map(|buffer| buffer.address.0.to_le_bytes());
     let shape = LaunchShape {
         grid: [BLOCKS, 1, 1],
         block: [THREADS, 1, 1],
@@ -68,8 +71,23 @@ fn outcome(text: &str, mode: TransferMode, is_ahead: bool) -> (LaunchReport, Vec
         cooperative: false,
         cluster: None,
     };
-    let launch = gpu.ready_launch(module, "follow", &shape, &arguments);
-    let launch = launch.expect("a possible launch");
+    let launch = gpu.ready_launch(module, "follow", &shape, &arguments.concat());
+    Program {
+        launch: launch.expect("a possible launch"),
+        gpu,
+        module,
+        buffers: [input, output],
+    }
+}
+
+/// What a launch reports and leaves in memory, with steps made in time or ahead of it.
+fn outcome(text: &str, mode: TransferMode, is_ahead: bool) -> (LaunchReport, Vec<u8>) {
+    let Program {
+        mut gpu,
+        module,
+        launch,
+        buffers,
+    } = program(text, mode, Options::default());
     let report = gpu.on_grid(module, &launch, |timing_model, grid| {
         let mut grid = match is_ahead {
             true => grid.ahead_of_time(Patience::ToTheEnd),
@@ -79,7 +97,7 @@ fn outcome(text: &str, mode: TransferMode, is_ahead: bool) -> (LaunchReport, Vec
         assert_eq!(made_ahead, is_ahead && text.contains("%d2, %d3"));
         timing_model.run_grid(Picos::ZERO, "follow", &mut grid)
     });
-    let bytes = [input, output].map(|buffer| gpu.host_bytes(buffer).to_vec());
+    let bytes = buffers.map(|buffer| gpu.host_bytes(buffer).to_vec());
     (report.expect("it ends"), bytes.concat())
 }
 
@@ -96,4 +114,18 @@ fn steps_that_are_made_ahead_change_no_figure() {
             assert!(ahead.1 == in_time.1, "{mode:?}, {stores_at}: other bytes");
         }
     }
+}
+
+#[test]
+fn nothing_is_executed_ahead_beyond_the_limit_of_the_run() {
+    let mut options = Options::default();
+    options.limits.thread_instructions = 1000;
+    let Program {
+        mut gpu, launch, ..
+    } = program(&kernel("%d2"), TransferMode::ProgrammerCopy, options);
+    assert!(!Ahead::executes(
+        &launch,
+        Patience::ToTheEnd,
+        &mut gpu.memory
+    ));
 }
