@@ -36,9 +36,9 @@ def read(name):
         return list(csv.DictReader(file))
 
 
-def simulate(arguments, program, words, source):
-    """Launches and time of each kernel; none where the program does not end in time."""
-    command = [arguments.pagemill, "cuda", "--machine", "h100-sxm", "--format", "json", "--"]
+def rows_of(arguments, program, words, source, options=()):
+    """All rows of a program here; none where it does not end in time."""
+    command = [arguments.pagemill, "cuda", "--machine", "h100-sxm", "--format", "json", *options, "--"]
     words = words.replace("DATA", os.path.join(arguments.sources, "rodinia/data")).split()
     where = os.path.join(arguments.sources, os.path.dirname(source.split(":", 1)[1]))
     try:
@@ -50,12 +50,16 @@ def simulate(arguments, program, words, source):
             timeout=arguments.limit,
             check=False,
         )
-        table = json.loads(done.stdout)["rows"]
+        return json.loads(done.stdout)["rows"]
     except (subprocess.TimeoutExpired, ValueError) as error:
         print(f"{program}: {type(error).__name__}", file=sys.stderr)
-        return {}
+        return []
+
+
+def simulate(arguments, program, words, source):
+    """Launches and time of each kernel."""
     sums = collections.defaultdict(lambda: [0.0, 0])
-    for row in table:
+    for row in rows_of(arguments, program, words, source):
         if row.get("table") == "kernel" and row.get("launches"):
             sums[bare(row["kernel"])][0] += row["time_ns"]
             sums[bare(row["kernel"])][1] += row["launches"]

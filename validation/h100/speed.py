@@ -7,14 +7,12 @@ One thread; user and system time of the whole program, its own work on the CPU i
 
 import argparse
 import csv
-import json
 import os
 import re
 import resource
 import statistics
-import subprocess
 
-from kernels import FOLDER, read
+from kernels import FOLDER, read, rows_of
 
 
 def cpu_seconds():
@@ -23,25 +21,12 @@ def cpu_seconds():
 
 
 def run(arguments, program, words, source, options):
-    """CPU seconds and thread instructions; none where the program does not end in time."""
-    words = words.replace("DATA", os.path.join(arguments.sources, "rodinia/data")).split()
-    where = os.path.join(arguments.sources, os.path.dirname(source.split(":", 1)[1]))
-    command = [arguments.pagemill, "cuda", "--machine", "h100-sxm", "--threads", "1", "--format", "json", *options, "--"]
+    """CPU seconds and thread instructions; none where the program launches nothing, or does not end in time."""
     before = cpu_seconds()
-    try:
-        done = subprocess.run(
-            [*command, os.path.join(arguments.programs, program), *words],
-            cwd=where,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=arguments.limit,
-            check=False,
-        )
-        table = json.loads(done.stdout)["rows"]
-    except (subprocess.TimeoutExpired, ValueError, OSError):
-        return None
+    table = rows_of(arguments, program, words, source, ["--threads", "1", *options])
     used = cpu_seconds() - before
-    return used, next(row["thread_instructions"] for row in table if row["table"] == "program")
+    counts = [row["thread_instructions"] for row in table if row["table"] == "program"]
+    return (used, counts[0]) if any(counts) else None
 
 
 def measure(arguments):
@@ -55,7 +40,7 @@ def measure(arguments):
                 continue
             timed = run(arguments, program, words, source, [])
             functional = timed and run(arguments, program, words, source, ["--functional"])
-            if functional and timed[1]:
+            if functional:
                 writer.writerow([program, words, timed[1], f"{timed[0]:.2f}", f"{functional[0]:.2f}"])
                 file.flush()
 
@@ -64,7 +49,7 @@ def show():
     rows = read("speed.csv")
     for column in ("timed_cpu_s", "functional_cpu_s"):
         rates = [float(row["thread_instructions"]) / 1e6 / float(row[column]) for row in rows]
-        print(f"{column}: {len(rates)} programs, median {statistics.median(rates):.0f}, {min(rates):.1f} to {max(rates):.0f} M/s")
+        print(f"{column}: {len(rates)} runs, median {statistics.median(rates):.0f}, {min(rates):.1f} to {max(rates):.0f} M/s")
     ratios = [float(row["timed_cpu_s"]) / float(row["functional_cpu_s"]) for row in rows]
     print(f"timed over functional: median {statistics.median(ratios):.1f}, {min(ratios):.1f} to {max(ratios):.1f}")
 
