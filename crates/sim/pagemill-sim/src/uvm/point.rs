@@ -12,7 +12,7 @@ use pagemill_types::Picos;
 
 use super::grid::ReaderGrid;
 use super::machine::UvmMachine;
-use super::memory::{Memory, PageManager};
+use super::memory::{Memory, Sleeper};
 use super::paths::Paths;
 use super::report::UvmReport;
 use super::run::Kernel;
@@ -20,8 +20,8 @@ use super::totals::Totals;
 use crate::gpu::common::host_link::HostLink;
 use crate::gpu::memory::translation::Translations;
 use crate::gpu::pages::driver::DriverPages;
-use crate::gpu::pages::events;
 use crate::gpu::pages::ranges::{Ranges, RangesSpec};
+use crate::gpu::pages::{Manager, events};
 use crate::{Timeline, TimelineEvent, TimelineKind};
 
 /// Threads of a block, as in the published benchmark.
@@ -312,9 +312,9 @@ pub struct Recorded {
 
 /// A page map of the allocation is recorded from now on.
 fn record_pages(memory: &mut Memory, point: &UvmPoint, bytes: u64) {
-    let (page_bytes, place) = match memory.manager {
-        PageManager::Driver(_) => (BLOCK_BYTES, events::BATCH),
-        PageManager::Partial(_) => (point.partial.page.bytes(), events::SM),
+    let (page_bytes, place) = match memory.manager.is_driven() {
+        true => (BLOCK_BYTES, events::BATCH),
+        false => (point.partial.page.bytes(), events::SM),
     };
     let timeline = &mut memory.paths.host_link.timeline;
     timeline.record_pages(page_bytes, events::legend(place));
@@ -327,10 +327,7 @@ fn record_pages(memory: &mut Memory, point: &UvmPoint, bytes: u64) {
 fn start_again(memory: &mut Memory, at: Picos, bytes: u64) {
     let host_link = &mut memory.paths.host_link;
     if host_link.timeline.pages().is_some() {
-        match &mut memory.manager {
-            PageManager::Driver(pages) => pages.free(at, 0..bytes, host_link),
-            PageManager::Partial(pages) => pages.forget(at, 0, bytes, host_link),
-        }
+        memory.manager.forget(at, 0, bytes, host_link);
     }
 }
 
@@ -339,7 +336,7 @@ fn manager(
     point: &UvmPoint,
     strategy: &dyn Strategy,
     placement: &Placement,
-) -> Result<PageManager, UvmError> {
+) -> Result<Manager<Sleeper>, UvmError> {
     let Placement {
         allocation_bytes,
         gpu_bytes,
@@ -349,14 +346,14 @@ fn manager(
         Mechanism::Driver => {
             let (driver, utlbs) = (&machine.driver, machine.utlbs());
             DriverPages::of_allocation(driver, utlbs, allocation_bytes, gpu_bytes)
-                .map(|pages| PageManager::Driver(Box::new(pages)))
+                .map(|pages| Manager::Driver(Box::new(pages)))
                 .map_err(UvmError::Driver)
         }
         Mechanism::PartialPages => {
             let migration = point.partial.build().map_err(UvmError::Partial)?;
             let mut ranges = Ranges::new(RangesSpec::free(gpu_bytes), migration, 0);
             ranges.allocate(0, allocation_bytes, allocation_bytes);
-            Ok(PageManager::Partial(Box::new(ranges)))
+            Ok(Manager::Ranges(Box::new(ranges)))
         }
     }
 }
@@ -368,17 +365,14 @@ fn prepare(
     placement: &Placement,
     at: Picos,
 ) -> Picos {
-    match &mut memory.manager {
-        PageManager::Driver(pages) => {
-            let (mut now, mut done) = (at, at);
-            let host_link = &mut memory.paths.host_link;
-            strategy.calls(placement, &mut |call| {
-                let called = pages.call(now, &call, host_link);
-                now = called.0;
-                done = done.max(called.1);
-            });
-            done
-        }
-        PageManager::Partial(_) => at,
+    let (mut now, mut done) = (at, at);
+    let host_link = &mut memory.paths.host_link;
+    if let Manager::Driver(pages) = &mut memory.manager {
+        strategy.calls(placement, &mut |call| {
+            let called = pages.call(now, &call, host_link);
+            now = called.0;
+            done = done.max(called.1);
+        });
     }
+    done
 }

@@ -1,10 +1,10 @@
-//! The loop: thread blocks and the driver in one heap, the earliest goes on.
+//! The loop: thread blocks and the page manager in one heap, the earliest goes on.
 
 use pagemill_types::Picos;
 
 use super::grid::ReaderGrid;
 use super::machine::UvmMachine;
-use super::memory::{Memory, PageManager, Reader, Sleeper};
+use super::memory::{Memory, Reader, Sleeper};
 use crate::parts::event_heap::{EventHeap, MAX_LAUNCH_TIME};
 
 /// Some milliseconds of real time.
@@ -25,11 +25,11 @@ pub(super) struct Kernel<'a> {
     grid: ReaderGrid,
     sleeps: Vec<Sleep>,
     heap: EventHeap,
-    /// The driver's number in the heap, behind those of all actors.
-    driver: u32,
+    /// The page manager's number in the heap, behind those of all actors.
+    manager: u32,
     memory: &'a mut Memory,
-    /// Whether the driver is in the heap.
-    driver_awake: bool,
+    /// Whether the page manager is in the heap.
+    manager_awake: bool,
     awake: Vec<Sleeper>,
     end: Picos,
     pub reads: u64,
@@ -40,11 +40,11 @@ impl<'a> Kernel<'a> {
         Self {
             machine,
             sleeps: vec![Sleep::default(); grid.len() as usize],
-            driver: grid.len(),
+            manager: grid.len(),
             grid,
             heap: EventHeap::default(),
             memory,
-            driver_awake: false,
+            manager_awake: false,
             awake: Vec::new(),
             end: Picos::ZERO,
             reads: 0,
@@ -58,7 +58,7 @@ impl<'a> Kernel<'a> {
         start: Picos,
         watch: &mut dyn FnMut(u64) -> bool,
     ) -> Option<Picos> {
-        self.heap.restart(start, self.driver + 1);
+        self.heap.restart(start, self.manager + 1);
         self.end = start;
         for actor in 0..self.grid.len() {
             self.heap.push(start, actor);
@@ -76,8 +76,8 @@ impl<'a> Kernel<'a> {
             if at.saturating_since(self.heap.origin()).0 > MAX_LAUNCH_TIME.0 / 2 {
                 self.heap.move_origin(at);
             }
-            if actor == self.driver {
-                self.run_driver(at);
+            if actor == self.manager {
+                self.run_manager(at);
             } else {
                 self.run_actor(at, actor);
             }
@@ -113,46 +113,41 @@ impl<'a> Kernel<'a> {
             self.heap.pop();
             self.sleeps[actor as usize] = sleep;
         }
-        self.queue_driver();
+        self.queue_manager();
     }
 
-    /// A driver that was woken takes its place in the heap.
-    fn queue_driver(&mut self) {
-        if let PageManager::Driver(pages) = &mut self.memory.manager {
-            pages.moves().clear();
-            if !self.driver_awake
-                && let Some(due) = pages.due()
-            {
-                self.driver_awake = true;
-                self.heap.push(due, self.driver);
-            }
+    /// A page manager that was woken takes its place in the heap.
+    fn queue_manager(&mut self) {
+        let manager = &mut self.memory.manager;
+        // No cache and no TLB of this model keeps what has left.
+        if let Some(moves) = manager.moves() {
+            moves.clear();
+        }
+        if !self.manager_awake
+            && let Some(due) = manager.due()
+        {
+            self.manager_awake = true;
+            self.heap.push(due, self.manager);
         }
     }
 
-    /// The driver, which is on top of the heap, goes on.
-    fn run_driver(&mut self, now: Picos) {
+    /// The page manager, which is on top of the heap, goes on, and again as long as reads can be repeated.
+    fn run_manager(&mut self, now: Picos) {
         let mut awake = std::mem::take(&mut self.awake);
-        if let PageManager::Driver(pages) = &mut self.memory.manager {
-            pages.advance(now, &mut self.memory.paths.host_link, &mut awake);
-            if awake.is_empty()
-                && let Some(due) = pages.due()
-            {
-                self.awake = awake;
-                return self.heap.replace_top(due, self.driver);
-            }
-        }
         self.heap.pop();
-        self.driver_awake = false;
-        while !awake.is_empty() {
+        self.manager_awake = false;
+        loop {
+            let memory = &mut *self.memory;
+            (memory.manager).advance(now, &mut memory.paths.host_link, &mut awake);
+            if awake.is_empty() {
+                break;
+            }
             for read in awake.drain(..) {
                 self.repeat(now, read);
             }
-            if let PageManager::Driver(pages) = &mut self.memory.manager {
-                pages.release_blocked(now, &mut awake);
-            }
         }
         self.awake = awake;
-        self.queue_driver();
+        self.queue_manager();
     }
 
     fn repeat(&mut self, now: Picos, read: Sleeper) {

@@ -3,8 +3,9 @@
 use pagemill_types::Picos;
 
 use super::machine::UvmMachine;
-use super::memory::{Memory, PageManager};
+use super::memory::Memory;
 use super::report::{Bound, UvmReport};
+use crate::gpu::pages::Manager;
 
 /// From this share of the time on, a part is said to be busy all the time.
 const BUSY: f64 = 0.7;
@@ -41,7 +42,7 @@ impl Totals {
     pub(super) fn so_far(memory: &Memory) -> Self {
         let mut counts = [0; COUNTS];
         match &memory.manager {
-            PageManager::Driver(pages) => {
+            Manager::Driver(pages) => {
                 let all = pages.counts();
                 let did = all.handler;
                 counts[FAULTS] = all.faults;
@@ -55,12 +56,13 @@ impl Totals {
                 counts[COUNTER_MIGRATIONS] = did.counter_migrations;
                 counts[DRIVER_BUSY] = did.busy.0;
             }
-            PageManager::Partial(ranges) => {
+            Manager::Ranges(ranges) => {
                 let did = ranges.counts();
                 counts[FAULTS] = did.migrations;
                 counts[MIGRATED] = did.migrated_bytes;
                 counts[EVICTED] = did.returned_bytes;
             }
+            Manager::Fixed => {}
         }
         counts[LOCAL] = memory.paths.local_bytes;
         counts[REMOTE] = memory.paths.remote_bytes;

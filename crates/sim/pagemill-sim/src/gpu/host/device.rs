@@ -413,7 +413,7 @@ impl Gpu {
             capacity_bytes: self.memory_bytes,
             unheeded_hints: self.unheeded_hints,
             loads_beyond: self.memory.loads_beyond(),
-            driven: self.timing_model.path.pages.is_driven(),
+            driven: self.timing_model.path.pages.manager.is_driven(),
             ..report
         }
     }

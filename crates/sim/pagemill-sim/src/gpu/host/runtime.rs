@@ -342,7 +342,7 @@ impl Gpu {
     /// If `range` is not within the buffer.
     pub fn touched_by_host(&mut self, buffer: Buffer, range: Range<u64>) -> Result<(), GpuError> {
         self.check_range(buffer, &range)?;
-        let pages = &mut self.timing_model.path.pages;
+        let pages = &mut self.timing_model.path.pages.manager;
         pages.touched_by_host(buffer.address.0 + range.start, range.end - range.start);
         Ok(())
     }
@@ -354,14 +354,14 @@ impl Gpu {
     /// If `buffer` is not of this GPU.
     pub fn starts_untouched(&mut self, buffer: Buffer) -> Result<(), GpuError> {
         self.check_range(buffer, &(0..buffer.bytes))?;
-        let pages = &mut self.timing_model.path.pages;
+        let pages = &mut self.timing_model.path.pages.manager;
         pages.start_untouched(buffer.address.0, buffer.bytes);
         Ok(())
     }
 
     /// What the program said about the managed page at `address`; nothing where the page manager heeds no advice.
     pub fn advice(&self, address: VirtAddr) -> PageAdvice {
-        self.timing_model.path.pages.advice(address.0)
+        self.timing_model.path.pages.manager.advice(address.0)
     }
 
     /// Granule of [`Gpu::take_arrived`] in bytes of managed memory.
@@ -370,13 +370,14 @@ impl Gpu {
             .timing_model
             .path
             .pages
+            .manager
             .granule_bytes(self.page.bytes());
         PageSize::new(bytes).unwrap_or(self.page)
     }
 
     /// Whether any byte of the managed page at `address` is in GPU memory and not in CPU memory.
     pub fn is_on_gpu(&self, address: VirtAddr) -> bool {
-        self.timing_model.path.pages.is_on_gpu(address.0)
+        self.timing_model.path.pages.manager.is_on_gpu(address.0)
     }
 
     /// From now on, [`Gpu::take_arrived`] knows which managed pages moved.
@@ -387,7 +388,7 @@ impl Gpu {
     /// Managed pages that something of came to the GPU since the last call and is still there, by ascending address.
     pub fn take_arrived(&mut self) -> Vec<Arrived> {
         let changed = self.timing_model.path.take_changed();
-        let pages = &self.timing_model.path.pages;
+        let pages = &self.timing_model.path.pages.manager;
         let is_there = |page: &u64| pages.is_on_gpu(*page) || pages.is_in_both(*page);
         let there = changed.into_iter().filter(is_there);
         let arrived = there.map(|page| Arrived {

@@ -27,7 +27,7 @@ impl Gpu {
             blocks_log2: launch.blocks().max(1).ilog2(),
         };
         let now = Circumstances {
-            replays: self.timing_model.path.pages.is_order_free(),
+            replays: self.timing_model.path.pages.manager.is_order_free(),
             is_full: !self.fits() || !self.timing_model.path.pages.pinned.is_empty(),
         };
         // Blocks that wait for each other take turns by time.

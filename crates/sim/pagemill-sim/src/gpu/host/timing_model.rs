@@ -484,8 +484,8 @@ impl TimingModel {
             migrated_bytes: memory.to_gpu.bytes,
             returned_bytes: memory.to_cpu.bytes,
             touched_bytes: memory.touched_bytes,
-            resident_bytes: self.path.pages.resident_bytes(),
-            ranges_per_page: self.path.pages.ranges_per_page(),
+            resident_bytes: self.path.pages.manager.resident_bytes(),
+            ranges_per_page: self.path.pages.manager.ranges_per_page(),
             allocations: self.path.host_link.ledger.reports(),
             lines: lines(&self.lines),
             sampling: self.sampler.finish(&self.launches),
@@ -496,7 +496,7 @@ impl TimingModel {
     /// Results of the run, which ended at `at`; the host side adds its own.
     pub(in crate::gpu) fn finish(&mut self, at: Picos) -> Report {
         let end = self.estimate_again(at);
-        self.path.pages.land_everything();
+        self.path.pages.manager.land_everything();
         let report = self.so_far(end);
         let link_rate = self.path.host_link.link.bytes_per_second();
         let timeline = &mut self.path.host_link.timeline;

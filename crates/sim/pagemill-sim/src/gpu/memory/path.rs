@@ -381,16 +381,20 @@ impl MemoryPath {
         bytes: u64,
         writes: bool,
     ) -> (Picos, u64) {
-        let returned = self
-            .pages
-            .host_touch(at, address, bytes, writes, &mut self.host_link);
+        let returned =
+            self.pages
+                .manager
+                .host_touch(at, address, bytes, writes, &mut self.host_link);
         self.note_moves();
         returned
     }
 
     /// Managed bytes come to the GPU before anything asks for them; returns when all are there.
     pub(crate) fn prefetch(&mut self, at: Picos, address: u64, bytes: u64) -> Picos {
-        let done = self.pages.prefetch(at, address, bytes, &mut self.host_link);
+        let done = self
+            .pages
+            .manager
+            .prefetch(at, address, bytes, &mut self.host_link);
         self.note_moves();
         done
     }
@@ -405,6 +409,7 @@ impl MemoryPath {
     ) -> Option<(Picos, Picos)> {
         let called = self
             .pages
+            .manager
             .call(at, address, bytes, action, &mut self.host_link);
         self.note_moves();
         called
@@ -413,13 +418,15 @@ impl MemoryPath {
     /// When the page manager goes on by itself; `Picos(u64::MAX)` if it does not.
     #[inline]
     pub(crate) fn due(&self) -> Picos {
-        self.pages.due().unwrap_or(Picos(u64::MAX))
+        self.pages.manager.due().unwrap_or(Picos(u64::MAX))
     }
 
     /// The page manager goes on at `now`; requests that may be repeated go to `awake`.
     pub(crate) fn advance(&mut self, now: Picos, awake: &mut Vec<Request>) {
         let mut slept = std::mem::take(&mut self.slept);
-        self.pages.advance(now, &mut self.host_link, &mut slept);
+        self.pages
+            .manager
+            .advance(now, &mut self.host_link, &mut slept);
         awake.extend(slept.drain(..).map(|sleeping| sleeping.request));
         self.slept = slept;
         self.note_moves();
@@ -427,14 +434,18 @@ impl MemoryPath {
 
     /// Managed pages now have `bytes` of GPU memory.
     pub(crate) fn limit_memory(&mut self, at: Picos, bytes: u64) {
-        self.pages.limit_memory(at, bytes, &mut self.host_link);
+        self.pages
+            .manager
+            .limit_memory(at, bytes, &mut self.host_link);
         self.note_moves();
     }
 
     /// The managed bytes from `address` are no longer anything; nothing moves.
     pub(crate) fn forget(&mut self, at: Picos, address: u64, bytes: u64) {
         if bytes > 0 {
-            self.pages.forget(at, address, bytes, &mut self.host_link);
+            self.pages
+                .manager
+                .forget(at, address, bytes, &mut self.host_link);
             self.note_moves();
         }
     }
@@ -455,7 +466,7 @@ impl MemoryPath {
     /// What left the GPU loses its translations and lines; the host side learns of transfers in both directions.
     #[inline]
     fn note_moves(&mut self) {
-        if let Some(moves) = self.pages.moves()
+        if let Some(moves) = self.pages.manager.moves()
             && !moves.is_empty()
         {
             let moves = std::mem::take(moves);
@@ -471,13 +482,13 @@ impl MemoryPath {
         }
         if let Some(changed) = &mut self.changed {
             let page_bytes = SEGMENT_BYTES << self.page_segments_shift;
-            let granule_bytes = self.pages.granule_bytes(page_bytes) as usize;
+            let granule_bytes = self.pages.manager.granule_bytes(page_bytes) as usize;
             for range in moves.came.iter().chain(&moves.left) {
                 changed.extend(range.clone().step_by(granule_bytes));
             }
         }
         moves.clear();
-        if let Some(emptied) = self.pages.moves() {
+        if let Some(emptied) = self.pages.manager.moves() {
             *emptied = moves;
         }
     }

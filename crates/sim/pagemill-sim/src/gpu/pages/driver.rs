@@ -139,7 +139,18 @@ impl<W: Waiter> DriverPages<W> {
         }
     }
 
-    /// When [`DriverPages::advance`] is to be called.
+    /// Where bytes are from the first page on.
+    pub(crate) fn offsets(&self, address: u64, bytes: u64) -> Range<u64> {
+        let start = address - self.handler.base;
+        start..start + bytes
+    }
+
+    /// The 4 KiB page of an address.
+    pub(crate) fn page_of(&self, address: u64) -> u32 {
+        ((address - self.handler.base) / PAGE_BYTES) as u32
+    }
+
+    /// When [`DriverPages::advance_and_recheck`] is to be called.
     #[inline]
     pub(crate) fn due(&self) -> Option<Picos> {
         self.recheck.or(self.due)
@@ -165,7 +176,7 @@ impl<W: Waiter> DriverPages<W> {
 
     /// Goes on with the driver's work at `now`, the time it was due. Accesses to be repeated at once are added to `awake`;
     /// after them, [`DriverPages::release_blocked`] is to be called.
-    pub(crate) fn advance(&mut self, now: Picos, host_link: &mut HostLink, awake: &mut Vec<W>) {
+    fn advance(&mut self, now: Picos, host_link: &mut HostLink, awake: &mut Vec<W>) {
         match self.handler.advance(now, &mut self.buffer, host_link) {
             HandlerStep::Again(at) => self.due = Some(at),
             HandlerStep::Replay => {
@@ -181,7 +192,7 @@ impl<W: Waiter> DriverPages<W> {
 
     /// After the repeated accesses: those that found their page may have left room in the buffer that no later replay
     /// would give away. To be called until it adds no more to `awake`.
-    pub(crate) fn release_blocked(&mut self, now: Picos, awake: &mut Vec<W>) {
+    fn release_blocked(&mut self, now: Picos, awake: &mut Vec<W>) {
         if self.buffer.waits_for_nothing() {
             self.replay(awake);
         }

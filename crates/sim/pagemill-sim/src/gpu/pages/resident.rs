@@ -1,6 +1,7 @@
 //! Which segments are on the GPU, for launches that are executed only.
 
-use super::{Manager, Pages, Place, page_of};
+use super::driver::Waiter;
+use super::{Manager, Place};
 use crate::gpu::{SEGMENT_BYTES, SEGMENT_SHIFT};
 use std::collections::BTreeSet;
 
@@ -8,13 +9,13 @@ use std::collections::BTreeSet;
 const PAGE_SEGMENTS: u32 = 4096 >> SEGMENT_SHIFT;
 const PAGE_BITS: u64 = (1 << PAGE_SEGMENTS) - 1;
 
-impl Pages {
+impl<W: Waiter> Manager<W> {
     /// Clears the bits of `segments`, counted from the start of managed memory, that are not wholly in GPU memory for loads
     /// and stores.
     pub(crate) fn keep_resident(&self, segments: &mut [u64]) {
-        match &self.manager {
-            Manager::Fixed => {}
-            Manager::Ranges(ranges) => {
+        match self {
+            Self::Fixed => {}
+            Self::Ranges(ranges) => {
                 for (at, word) in segments.iter_mut().enumerate() {
                     let first = at as u64 * 64;
                     *word = keep(*word, |bit| {
@@ -22,7 +23,7 @@ impl Pages {
                     });
                 }
             }
-            Manager::Driver(pages) => {
+            Self::Driver(pages) => {
                 let pages_of_word = 64 / PAGE_SEGMENTS;
                 for (at, word) in segments.iter_mut().enumerate() {
                     for part in 0..pages_of_word {
@@ -40,20 +41,20 @@ impl Pages {
 
     /// Whether a first touch of `segment` is a request. A driver serves pages: later touches of a page find it there.
     pub(crate) fn asks_for(&self, segment: u64, asked: &mut BTreeSet<u32>) -> bool {
-        match &self.manager {
-            Manager::Fixed => false,
-            Manager::Ranges(_) => true,
-            Manager::Driver(_) => asked.insert(page_of(segment << SEGMENT_SHIFT)),
+        match self {
+            Self::Fixed => false,
+            Self::Ranges(_) => true,
+            Self::Driver(pages) => asked.insert(pages.page_of(segment << SEGMENT_SHIFT)),
         }
     }
 
     /// Whether the bytes that move for a launch do not depend on the order of its accesses.
     pub(crate) fn is_order_free(&self) -> bool {
-        match &self.manager {
-            Manager::Fixed => true,
-            Manager::Ranges(ranges) => ranges.is_order_free(),
+        match self {
+            Self::Fixed => true,
+            Self::Ranges(ranges) => ranges.is_order_free(),
             // What a batch brings depends on the faults that it holds.
-            Manager::Driver(_) => false,
+            Self::Driver(_) => false,
         }
     }
 }

@@ -15,7 +15,7 @@ impl MemoryPath {
         let mut known = self.touched.words().to_vec();
         match follows_use {
             true => known.fill(0),
-            false => self.pages.keep_resident(&mut known),
+            false => self.pages.manager.keep_resident(&mut known),
         }
         known
     }
@@ -33,7 +33,7 @@ impl MemoryPath {
         let mut asked = BTreeSet::new();
         for (number, touch) in touches.iter().enumerate() {
             self.touched.mark(touch.segment - BASE_SEGMENT);
-            if !self.pages.asks_for(touch.segment, &mut asked) {
+            if !self.pages.manager.asks_for(touch.segment, &mut asked) {
                 continue;
             }
             let request = Request {
@@ -78,7 +78,7 @@ impl MemoryPath {
         let mut now = at;
         let mut done = at;
         let mut awake = Vec::new();
-        while let Some(due) = self.pages.due() {
+        while let Some(due) = self.pages.manager.due() {
             now = now.max(due);
             self.advance(now, &mut awake);
             for request in awake.drain(..) {

@@ -42,6 +42,11 @@ pub(crate) trait Waiter: Copy {
 
     /// Its warp, or what else makes several accesses at a time.
     fn warp(&self) -> u32;
+
+    /// As how many accesses access counters count it.
+    fn requests(&self) -> u32 {
+        1
+    }
 }
 
 /// A page that has to be served.

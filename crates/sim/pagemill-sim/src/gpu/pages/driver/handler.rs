@@ -109,7 +109,7 @@ pub(super) struct FaultHandler {
     /// By block, what was on the GPU once and has left it.
     departed: Departed,
     /// Address of the first page.
-    base: u64,
+    pub(super) base: u64,
 }
 
 impl FaultHandler {
