@@ -15,7 +15,7 @@ use crate::gpu::memory::partition_slice::{self, PartitionSlice, Writer};
 use crate::gpu::memory::retries::Retries;
 use crate::gpu::memory::touched::TouchedSegments;
 use crate::gpu::memory::translator::Translator;
-use crate::gpu::pages::{Moves, Pages, Place, Sleeping, Touch};
+use crate::gpu::pages::{Manager, Moves, Pages, Place, Sleeping, Touch};
 use crate::gpu::stats::MemoryStats;
 use crate::gpu::stream::AccessKind;
 use crate::gpu::{ALL_SECTORS, SECTOR_SHIFT, SEGMENT_BYTES, SEGMENT_SHIFT};
@@ -373,6 +373,10 @@ impl MemoryPath {
         self.sms[sm as usize].inject.free_at()
     }
 
+    fn manager(&mut self) -> (&mut Manager<Sleeping>, &mut HostLink) {
+        (&mut self.pages.manager, &mut self.host_link)
+    }
+
     /// The CPU touches managed bytes; returns when all of them are in CPU memory, and how many bytes moved.
     pub(crate) fn cpu_request(
         &mut self,
@@ -381,25 +385,21 @@ impl MemoryPath {
         bytes: u64,
         writes: bool,
     ) -> (Picos, u64) {
-        let returned =
-            self.pages
-                .manager
-                .host_touch(at, address, bytes, writes, &mut self.host_link);
+        let (manager, link) = self.manager();
+        let returned = manager.host_touch(at, address, bytes, writes, link);
         self.note_moves();
         returned
     }
 
     /// Managed bytes come to the GPU before anything asks for them; returns when all are there.
     pub(crate) fn prefetch(&mut self, at: Picos, address: u64, bytes: u64) -> Picos {
-        let done = self
-            .pages
-            .manager
-            .prefetch(at, address, bytes, &mut self.host_link);
+        let (manager, link) = self.manager();
+        let done = manager.prefetch(at, address, bytes, link);
         self.note_moves();
         done
     }
 
-    /// The program says how its memory will be used; as [`Pages::call`].
+    /// The program says how its memory will be used; as [`Manager::call`].
     pub(crate) fn call(
         &mut self,
         at: Picos,
@@ -407,10 +407,8 @@ impl MemoryPath {
         bytes: u64,
         action: Action,
     ) -> Option<(Picos, Picos)> {
-        let called = self
-            .pages
-            .manager
-            .call(at, address, bytes, action, &mut self.host_link);
+        let (manager, link) = self.manager();
+        let called = manager.call(at, address, bytes, action, link);
         self.note_moves();
         called
     }
@@ -424,9 +422,8 @@ impl MemoryPath {
     /// The page manager goes on at `now`; requests that may be repeated go to `awake`.
     pub(crate) fn advance(&mut self, now: Picos, awake: &mut Vec<Request>) {
         let mut slept = std::mem::take(&mut self.slept);
-        self.pages
-            .manager
-            .advance(now, &mut self.host_link, &mut slept);
+        let (manager, link) = self.manager();
+        manager.advance(now, link, &mut slept);
         awake.extend(slept.drain(..).map(|sleeping| sleeping.request));
         self.slept = slept;
         self.note_moves();
@@ -434,18 +431,16 @@ impl MemoryPath {
 
     /// Managed pages now have `bytes` of GPU memory.
     pub(crate) fn limit_memory(&mut self, at: Picos, bytes: u64) {
-        self.pages
-            .manager
-            .limit_memory(at, bytes, &mut self.host_link);
+        let (manager, link) = self.manager();
+        manager.limit_memory(at, bytes, link);
         self.note_moves();
     }
 
     /// The managed bytes from `address` are no longer anything; nothing moves.
     pub(crate) fn forget(&mut self, at: Picos, address: u64, bytes: u64) {
         if bytes > 0 {
-            self.pages
-                .manager
-                .forget(at, address, bytes, &mut self.host_link);
+            let (manager, link) = self.manager();
+            manager.forget(at, address, bytes, link);
             self.note_moves();
         }
     }
