@@ -17,7 +17,7 @@ pub const LONGER: &[Longer] = &[
         "crates/linux/pagemill-mapping/tests/programs/memory_calls.c",
         724,
     ),
-    Longer("crates/lab/pagemill-cli/tests/cuda.rs", 776),
+    Longer("crates/lab/pagemill-cli/tests/cuda.rs", 769),
     Longer("crates/cuda/pagemill-cudart/src/runtime/graphs.rs", 637),
     Longer("crates/net/pagemill-fabric/src/station/mod.rs", 634),
     Longer(

@@ -1,12 +1,10 @@
 //! Change detectors: these texts may change, but only on purpose.
 //! The JSON is a contract; a change there that is no addition needs a new schema version.
 
-mod common;
-
 use pagemill_report::{ResultSet, csv, html, json};
 
 fn text(write: impl FnOnce(&ResultSet, &mut Vec<u8>) -> std::io::Result<()>) -> String {
-    let mut set = common::sample();
+    let mut set = crate::common::sample();
     set.rows.truncate(4);
     let mut out = Vec::new();
     write(&set, &mut out).expect("a vector takes everything");

@@ -1,7 +1,5 @@
 //! What `results.json` and `results.csv` say is what the rows say, whatever the strings.
 
-mod common;
-
 use pagemill_report::{ResultSet, Value, csv, json};
 use proptest::prelude::*;
 
@@ -27,7 +25,7 @@ fn same(value: Option<&Value>, json: &serde_json::Value) -> bool {
 
 proptest! {
     #[test]
-    fn json_holds_every_value_exactly(set in common::result_set()) {
+    fn json_holds_every_value_exactly(set in crate::common::result_set()) {
         let text = json_of(&set);
         let closed = text.ends_with("}\n");
         prop_assert!(closed);
@@ -49,7 +47,7 @@ proptest! {
     }
 
     #[test]
-    fn csv_holds_every_value_exactly(set in common::result_set()) {
+    fn csv_holds_every_value_exactly(set in crate::common::result_set()) {
         let mut out = Vec::new();
         csv::write(&set, &mut out).unwrap();
         let columns = set.all_columns();
@@ -79,7 +77,7 @@ proptest! {
 
 #[test]
 fn json_never_holds_nan() {
-    let mut set = common::sample();
+    let mut set = crate::common::sample();
     set.rows[0].metrics[0].1 = Value::Float(f64::NAN);
     set.summary.claims[0].measured = Some(Value::Float(f64::INFINITY));
     let read: serde_json::Value = serde_json::from_str(&json_of(&set)).unwrap();
@@ -89,7 +87,7 @@ fn json_never_holds_nan() {
 
 #[test]
 fn json_has_the_promised_top_level() {
-    let read: serde_json::Value = serde_json::from_str(&json_of(&common::sample())).unwrap();
+    let read: serde_json::Value = serde_json::from_str(&json_of(&crate::common::sample())).unwrap();
     let keys: Vec<&str> = read
         .as_object()
         .unwrap()
@@ -118,9 +116,9 @@ fn json_has_the_promised_top_level() {
 
 #[test]
 fn integers_stay_integers() {
-    let text = json_of(&common::sample());
+    let text = json_of(&crate::common::sample());
     assert!(text.contains("\"unit_bytes\":1024,"), "{text}");
-    let mut set = common::sample();
+    let mut set = crate::common::sample();
     set.rows.truncate(1);
     set.rows[0].metrics[0].1 = Value::Float(1.0);
     assert!(

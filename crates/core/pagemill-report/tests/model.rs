@@ -1,14 +1,12 @@
 //! Columns are complete, and ambiguous results are refused by name.
 
-mod common;
-
 use pagemill_report::{
     Column, ColumnKind, ColumnRole, Plot, PlotForm, ResultSet, Row, StackedBars,
 };
 
 #[test]
 fn the_sample_is_sound() {
-    assert_eq!(common::sample().check(), Ok(()));
+    assert_eq!(crate::common::sample().check(), Ok(()));
 }
 
 #[test]
@@ -42,13 +40,13 @@ fn undescribed_columns_are_guessed_and_parameters_come_first() {
 
 #[test]
 fn ambiguous_names_are_refused() {
-    let mut set = common::sample();
+    let mut set = crate::common::sample();
     set.rows[3].metrics.push(("mode".into(), 1u64.into()));
     assert_eq!(
         set.check().unwrap_err().to_string(),
         "row 3 holds `mode` twice; rename one of the parameter and the metric that share it"
     );
-    let mut set = common::sample();
+    let mut set = crate::common::sample();
     set.columns
         .push(Column::metric("mode", ColumnKind::Text, ""));
     assert!(
@@ -57,7 +55,7 @@ fn ambiguous_names_are_refused() {
             .to_string()
             .contains("`mode` is described twice")
     );
-    let mut set = common::sample();
+    let mut set = crate::common::sample();
     set.summary.facts.push(set.summary.facts[0].clone());
     assert!(
         set.check()
@@ -69,7 +67,7 @@ fn ambiguous_names_are_refused() {
 
 #[test]
 fn a_plot_of_an_unknown_column_is_refused_with_the_known_ones() {
-    let mut set = common::sample();
+    let mut set = crate::common::sample();
     let parts = vec![("rangse_1".to_owned(), "one".to_owned())];
     let form = StackedBars {
         x: "workload".into(),

@@ -1,7 +1,5 @@
 //! The HTML report: whole, harmless, and small.
 
-mod common;
-
 use std::collections::BTreeSet;
 
 use pagemill_report::{Bars, Column, ColumnKind, Plot, PlotForm, ResultSet, Row, html};
@@ -95,7 +93,7 @@ fn assert_harmless(page: &str) {
 }
 
 fn hostile_set(strings: &[String], rows: Vec<Row>) -> ResultSet {
-    let mut set = common::sample();
+    let mut set = crate::common::sample();
     let at = |index: usize| strings[index % strings.len()].clone();
     set.scenario = at(0);
     set.title = at(1);
@@ -131,8 +129,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn no_string_becomes_markup(
-        strings in proptest::collection::vec(common::text(), 26),
-        others in common::result_set(),
+        strings in proptest::collection::vec(crate::common::text(), 26),
+        others in crate::common::result_set(),
     ) {
         let page = render(&hostile_set(&strings, others.rows));
         assert_harmless(&page);
@@ -141,7 +139,7 @@ proptest! {
 
 #[test]
 fn the_usual_attacks_stay_text() {
-    let strings: Vec<String> = common::HOSTILE
+    let strings: Vec<String> = crate::common::HOSTILE
         .iter()
         .map(|text| (*text).to_owned())
         .collect();
@@ -158,7 +156,7 @@ fn the_usual_attacks_stay_text() {
 
 #[test]
 fn every_image_is_well_formed_xml() {
-    let page = render(&common::sample());
+    let page = render(&crate::common::sample());
     let mut rest = page.as_str();
     let mut images = 0;
     while let Some(start) = rest.find("<svg") {
@@ -173,7 +171,7 @@ fn every_image_is_well_formed_xml() {
 
 #[test]
 fn nothing_is_fetched() {
-    let page = render(&common::sample());
+    let page = render(&crate::common::sample());
     assert!(page.contains("default-src 'none'"));
     for forbidden in [
         "http://", "https://", "src=", "@import", "url(h", "url(/", "<link", "<img",
@@ -184,7 +182,7 @@ fn nothing_is_fetched() {
 
 #[test]
 fn identifiers_are_unique() {
-    let page = render(&common::sample());
+    let page = render(&crate::common::sample());
     let mut seen = BTreeSet::new();
     for (_, attributes) in tags(&page) {
         for (key, value) in attributes.into_iter().filter(|(key, _)| key == "id") {

@@ -1,7 +1,5 @@
 //! The terminal table fits its terminal and cannot be broken by what it shows.
 
-mod common;
-
 use pagemill_report::table::{self, TableStyle};
 use pagemill_report::{ResultSet, Row};
 use proptest::prelude::*;
@@ -14,7 +12,7 @@ const PLAIN: TableStyle = TableStyle {
 
 proptest! {
     #[test]
-    fn no_line_is_wider_than_the_terminal(set in common::result_set(), width in 30u16..200) {
+    fn no_line_is_wider_than_the_terminal(set in crate::common::result_set(), width in 30u16..200) {
         let text = table::render_rows(&set, &TableStyle { width: Some(width), color: false });
         let lines = text.lines().filter(|line| !line.starts_with("In every row"));
         for line in lines {
@@ -23,7 +21,7 @@ proptest! {
     }
 
     #[test]
-    fn no_string_reaches_the_terminal_as_a_control_code(set in common::result_set()) {
+    fn no_string_reaches_the_terminal_as_a_control_code(set in crate::common::result_set()) {
         let text = table::render(&set, &PLAIN);
         let harmful = text.chars().find(|c| c.is_control() && *c != '\n' || ('\u{202a}'..='\u{202e}').contains(c));
         prop_assert_eq!(harmful, None);
@@ -42,7 +40,7 @@ proptest! {
 
 #[test]
 fn narrow_terminals_get_more_tables_not_broken_numbers() {
-    let set = common::sample();
+    let set = crate::common::sample();
     let text = table::render_rows(
         &set,
         &TableStyle {
@@ -56,7 +54,7 @@ fn narrow_terminals_get_more_tables_not_broken_numbers() {
 
 #[test]
 fn color_is_only_there_when_asked_for() {
-    let set = common::sample();
+    let set = crate::common::sample();
     assert!(!table::render(&set, &PLAIN).contains('\u{1b}'));
     let colored = table::render(
         &set,
@@ -70,7 +68,7 @@ fn color_is_only_there_when_asked_for() {
 
 #[test]
 fn constant_columns_become_one_line() {
-    let text = table::render_rows(&common::sample(), &PLAIN);
+    let text = table::render_rows(&crate::common::sample(), &PLAIN);
     assert!(text.contains("In every row: ranges 2 = 3\n"), "{text}");
     assert!(!text.lines().next().unwrap().contains("ranges 2"), "{text}");
 }
@@ -78,7 +76,7 @@ fn constant_columns_become_one_line() {
 /// A change detector: when the layout changes on purpose, so does this text.
 #[test]
 fn layout_of_a_small_table() {
-    let mut set = common::sample();
+    let mut set = crate::common::sample();
     set.rows.truncate(4);
     let expected = "\
 Page traffic of made-up programs

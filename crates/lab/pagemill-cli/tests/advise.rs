@@ -1,8 +1,6 @@
 //! `pagemill advise`: a ranking with reasons.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use serde_json::Value;
 
 const QUESTION: [&str; 9] = [

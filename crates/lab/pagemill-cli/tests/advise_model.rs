@@ -1,11 +1,9 @@
 //! `pagemill advise model`: tokens a second of models whose weights are holes in a file.
 
-mod common;
-
 use std::fs::{self, File};
 use std::path::Path;
 
-use common::run_in;
+use crate::common::run_in;
 use serde_json::Value;
 
 const MIB: u64 = 1 << 20;

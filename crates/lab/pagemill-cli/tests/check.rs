@@ -1,17 +1,10 @@
 //! `pagemill cuda --check`: each mistake is found at its line, and the same kernel without it is silent.
 
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/mod.rs"]
-mod common;
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/cuda.rs"]
-mod toolkit;
-
 use std::path::{Path, PathBuf};
 
-use common::{Finished, pagemill};
+use crate::common::{Finished, pagemill};
+use crate::toolkit::Toolkit;
 use serde_json::Value;
-use toolkit::Toolkit;
 
 /// Names in the source, and the kind of mistake.
 const DEFECTS: [(&str, &str); 21] = [

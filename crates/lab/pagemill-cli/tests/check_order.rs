@@ -1,17 +1,10 @@
 //! `pagemill cuda --check` between streams and the CPU, and of calls: each mistake is found, and the same without it is
 //! silent.
 
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/mod.rs"]
-mod common;
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/cuda.rs"]
-mod toolkit;
-
 use std::path::{Path, PathBuf};
 
-use common::{Finished, pagemill};
-use toolkit::Toolkit;
+use crate::common::{Finished, pagemill};
+use crate::toolkit::Toolkit;
 
 /// Names in the source, how the line about it begins, and what else it says.
 const MISTAKES: [(&str, &str, &str); 24] = [

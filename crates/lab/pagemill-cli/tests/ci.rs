@@ -1,23 +1,16 @@
 //! The projects of `examples/ci`, tested by the commands of their workflow.
 
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/mod.rs"]
-mod common;
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/cuda.rs"]
-mod toolkit;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Finished, pagemill};
+use crate::common::{Finished, pagemill};
+use crate::toolkit::Toolkit;
 use serde_json::Value;
-use toolkit::Toolkit;
 
 const NAMES: [&str; 3] = ["cpp", "rust", "python"];
 
 fn examples() -> PathBuf {
-    toolkit::root().join("examples/ci")
+    crate::toolkit::root().join("examples/ci")
 }
 
 /// The commands of a job of the workflow.
@@ -115,7 +108,7 @@ fn a_rust_crate() {
 
 #[test]
 fn a_python_package() {
-    let programs = toolkit::root().join("target/venv/frameworks/bin");
+    let programs = crate::toolkit::root().join("target/venv/frameworks/bin");
     let question =
         "import importlib.util, sys; sys.exit(importlib.util.find_spec('numba') is None)";
     let has_numba = Command::new(programs.join("python"))

@@ -1,8 +1,6 @@
 //! Scenarios of `kind = "coloring"` as processes.
 
-mod common;
-
-use common::{run, run_in};
+use crate::common::{run, run_in};
 use serde_json::Value;
 
 fn rows(arguments: &[&str]) -> Vec<Value> {

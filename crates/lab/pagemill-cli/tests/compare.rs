@@ -1,8 +1,6 @@
 //! `pagemill report compare`: what meets, how far apart it is, and files that are none.
 
-mod common;
-
-use common::run_in;
+use crate::common::run_in;
 use serde_json::{Value, json};
 
 /// The text of a results.json with two parameters and two metrics.

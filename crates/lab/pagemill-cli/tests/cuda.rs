@@ -1,18 +1,11 @@
 //! Unmodified CUDA programs, compiled by CUDA's own compilers, on the simulated GPU.
 
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/mod.rs"]
-mod common;
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/cuda.rs"]
-mod toolkit;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Finished, pagemill};
+use crate::common::{Finished, pagemill};
+use crate::toolkit::{Toolkit, root};
 use serde_json::Value;
-use toolkit::{Toolkit, root};
 
 fn example(name: &str) -> PathBuf {
     root().join(format!("examples/cuda/{name}.cu"))
@@ -715,7 +708,7 @@ fn a_sweep_runs_the_program_for_each_point() {
         time(4),
         time(2)
     );
-    let files = common::names(&out);
+    let files = crate::common::names(&out);
     assert_eq!(
         files,
         [

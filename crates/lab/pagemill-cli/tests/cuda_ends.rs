@@ -1,19 +1,12 @@
 //! CUDA programs that end before their end: their results have what ran before, and say how they ended.
 
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/mod.rs"]
-mod common;
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/cuda.rs"]
-mod toolkit;
-
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{Finished, pagemill};
+use crate::common::{Finished, pagemill};
+use crate::toolkit::Toolkit;
 use serde_json::Value;
-use toolkit::Toolkit;
 
 const LAUNCHES: u64 = 3;
 

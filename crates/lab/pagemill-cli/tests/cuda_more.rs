@@ -1,16 +1,9 @@
 //! CUDA programs that use more of the runtime than most: conditional graphs, levels of images, memory of other processes.
 
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/mod.rs"]
-mod common;
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/cuda.rs"]
-mod toolkit;
-
 use std::path::{Path, PathBuf};
 
-use common::{Finished, pagemill};
-use toolkit::Toolkit;
+use crate::common::{Finished, pagemill};
+use crate::toolkit::Toolkit;
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cuda/{name}.cu"))

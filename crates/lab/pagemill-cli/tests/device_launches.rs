@@ -1,17 +1,10 @@
 //! CUDA programs whose kernels launch kernels.
 
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/mod.rs"]
-mod common;
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/cuda.rs"]
-mod toolkit;
-
 use std::path::{Path, PathBuf};
 
-use common::{Finished, pagemill};
+use crate::common::{Finished, pagemill};
+use crate::toolkit::Toolkit;
 use serde_json::Value;
-use toolkit::Toolkit;
 
 /// The program, linked for the device as `-rdc=true` has it.
 fn program() -> Option<PathBuf> {

@@ -1,13 +1,11 @@
 //! Commands that are ended from outside: their programs end with them, and nothing is left after the next start.
 
-mod common;
-
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::{names, pagemill};
+use crate::common::{names, pagemill};
 use pagemill_testkit::skip;
 
 /// A program that says its process number and then does nothing.

@@ -1,12 +1,10 @@
 //! Searches for settings: the same for any number of jobs, kept point by point, stopped at will.
 
-mod common;
-
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Finished, names, pagemill, run_in};
+use crate::common::{Finished, names, pagemill, run_in};
 use serde_json::Value;
 
 /// Two figures that one link cannot give: the faster it is, the nearer both come to 1.

@@ -1,13 +1,9 @@
 //! Python frameworks from PyPI, unchanged, on the simulated GPU. `cargo xtask test` installs those that are small.
 
-#[allow(dead_code, reason = "each test program needs a part of it")]
-#[path = "common/mod.rs"]
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Finished, pagemill};
+use crate::common::{Finished, pagemill};
 
 /// The interpreter of `target/venv/frameworks`, if it has the package `module`; a test without one is counted as skipped.
 fn python_with(module: &str) -> Option<PathBuf> {

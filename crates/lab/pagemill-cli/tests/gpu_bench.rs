@@ -1,10 +1,8 @@
 //! `pagemill doctor gpu` on machines without a GPU, and with a stand-in for the driver.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Finished, pagemill};
+use crate::common::{Finished, pagemill};
 use pagemill_testkit::fake_cuda::driver;
 use serde_json::Value;
 

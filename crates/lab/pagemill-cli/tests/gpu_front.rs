@@ -1,11 +1,9 @@
 //! `pagemill gpu run`: a program with hints, in front of pagemill's own driver instead of NVIDIA's.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Finished, pagemill};
+use crate::common::{Finished, pagemill};
 use pagemill_gpu::{HintAction, Hints};
 use serde_json::Value;
 

@@ -1,19 +1,12 @@
 //! What `cudaMemAdvise`, `cudaMemPrefetchAsync` and `cudaMemRangeGetAttribute` do under a unified-memory driver: the bytes that
 //! move follow from who touches what.
 
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/mod.rs"]
-mod common;
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/cuda.rs"]
-mod toolkit;
-
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use common::run;
+use crate::common::run;
+use crate::toolkit::Toolkit;
 use serde_json::Value;
-use toolkit::Toolkit;
 
 /// The memory of the program.
 const ALL: u64 = 4 << 20;
@@ -196,7 +189,7 @@ fn writes_of_the_cpu_end_copies_of_memory_that_is_read_mostly() {
 
 /// The row of a case on an A100, with the CPU's touches seen in the way of `faults`.
 fn case_seen_by(faults: &str, name: &str) -> Option<Value> {
-    let mut command = common::pagemill(&std::env::temp_dir());
+    let mut command = crate::common::pagemill(&std::env::temp_dir());
     command.env("PAGEMILL_CUDA_FAULTS", faults);
     command.args([
         "cuda",
@@ -207,7 +200,7 @@ fn case_seen_by(faults: &str, name: &str) -> Option<Value> {
         "--",
     ]);
     let output = command.arg(program()?).arg(name).output();
-    let finished = common::Finished::from(output.expect("the command starts"));
+    let finished = crate::common::Finished::from(output.expect("the command starts"));
     assert_eq!(finished.code, Some(0), "{name}: {}", finished.stderr);
     let results: Value = serde_json::from_str(&finished.stdout).expect("JSON");
     Some(results["rows"][0].clone())

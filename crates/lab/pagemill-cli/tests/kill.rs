@@ -2,15 +2,13 @@
 //!
 //! `cargo xtask test --full` makes it 200 kills of each command instead of a few.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{names, pagemill};
+use crate::common::{names, pagemill};
 use pagemill_linux::hugetlb::{HugeSize, Stock};
 use pagemill_linux::userfault::{Feature, Support};
 use pagemill_testkit::{few_or_many, skip};

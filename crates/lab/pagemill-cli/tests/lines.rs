@@ -1,17 +1,10 @@
 //! Results for each source line of a CUDA program that was compiled with `-lineinfo`, and what a report says of them.
 
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/mod.rs"]
-mod common;
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/cuda.rs"]
-mod toolkit;
-
 use std::path::Path;
 
-use common::run_in;
+use crate::common::run_in;
+use crate::toolkit::Toolkit;
 use serde_json::Value;
-use toolkit::Toolkit;
 
 /// The number of the line of `text` that has `part`.
 fn line_of(text: &str, part: &str) -> usize {

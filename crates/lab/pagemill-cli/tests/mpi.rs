@@ -1,11 +1,9 @@
 //! Results of `pagemill mpi`: where each rank spent its time.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::run_in;
+use crate::common::run_in;
 use pagemill_map::Map;
 use pagemill_sim::nic::NicMachine;
 use serde_json::Value;

@@ -1,10 +1,8 @@
 //! `pagemill mrc` as a user runs it.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Finished, pagemill, run, run_in};
+use crate::common::{Finished, pagemill, run, run_in};
 use serde_json::Value;
 
 /// A loop over `pages` pages, a line each 64 bytes, `rounds` times.

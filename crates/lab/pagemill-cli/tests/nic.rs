@@ -1,8 +1,6 @@
 //! Runs of `kind = "nic"` as a user starts them.
 
-mod common;
-
-use common::{names, run, run_in};
+use crate::common::{names, run, run_in};
 use serde_json::Value;
 
 const TINY: &str = "workload=[{name=\"ring\", ranks=8, bytes=\"8 B\", iterations=2}]";

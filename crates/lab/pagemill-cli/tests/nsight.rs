@@ -1,10 +1,8 @@
 //! `pagemill report nsight`: profiles of real GPUs, here made by hand in the tables that Nsight Systems documents.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::run_in;
+use crate::common::run_in;
 use pagemill_map::Map;
 use rusqlite::Connection;
 use serde_json::Value;
@@ -106,7 +104,7 @@ impl Export {
             ))
     }
 
-    fn run(&self, more: &[&str]) -> common::Finished {
+    fn run(&self, more: &[&str]) -> crate::common::Finished {
         let path = self.path();
         let path = path.to_str().expect("UTF-8");
         let arguments = ["report", "nsight", path, "--format", "json"];

@@ -1,17 +1,10 @@
 //! `pagemill cuda --oversubscribe`: GPU memory that follows from what a program allocates.
 
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/mod.rs"]
-mod common;
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "common/cuda.rs"]
-mod toolkit;
-
 use std::path::{Path, PathBuf};
 
-use common::{Finished, run};
+use crate::common::{Finished, run};
+use crate::toolkit::{Toolkit, root};
 use serde_json::Value;
-use toolkit::{Toolkit, root};
 
 const MIB: u64 = 1 << 20;
 

@@ -1,12 +1,10 @@
 //! `pagemill pager` as processes: a program, a page server, and what is wrong with either.
 
-mod common;
-
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use common::{has_userfault, pagemill, run, run_in};
+use crate::common::{has_userfault, pagemill, run, run_in};
 use serde_json::Value;
 
 /// Writes 24 MiB, reads it twice, and says what it found.

@@ -1,8 +1,6 @@
 //! `pagemill advise pager`: settings ranked by replaying one recorded run, beside runs under these settings.
 
-mod common;
-
-use common::{compile, has_userfault, run_in};
+use crate::common::{compile, has_userfault, run_in};
 use serde_json::Value;
 
 /// Writes 24 MiB in order, then reads and writes single units of them by chance.

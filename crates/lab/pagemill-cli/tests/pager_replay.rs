@@ -1,10 +1,8 @@
 //! A program under the pager, and its page trace in the simulator: the same faults, the same bytes.
 
-mod common;
-
 use std::path::Path;
 
-use common::{compile, has_userfault, run_in};
+use crate::common::{compile, has_userfault, run_in};
 use serde_json::Value;
 
 /// Writes 24 MiB, goes through them in order and by chance, changes some, and gives up a part.

@@ -1,13 +1,11 @@
 //! Signals to `pagemill pager run`, what they leave behind: nothing, and programs that are refused.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use common::{has_userfault, pagemill};
+use crate::common::{has_userfault, pagemill};
 
 /// Catches a signal, says so, and ends with its number.
 const CATCHES: &str = r#"

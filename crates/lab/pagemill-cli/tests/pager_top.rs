@@ -1,12 +1,10 @@
 //! `pagemill pager top` beside programs that run, end and are killed.
 
-mod common;
-
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Stdio};
 
-use common::{has_userfault, pagemill, run, run_in};
+use crate::common::{has_userfault, pagemill, run, run_in};
 use serde_json::Value;
 
 /// Goes through 24 MiB again and again, until standard input ends.

@@ -1,12 +1,10 @@
 //! Runs of the built-in scenarios: results, determinism, and what is left when a run fails.
 
-mod common;
-
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{names, pagemill, run, run_in};
+use crate::common::{names, pagemill, run, run_in};
 use serde_json::Value;
 
 const OUT_FILES: [&str; 6] = [

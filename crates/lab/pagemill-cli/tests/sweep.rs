@@ -1,12 +1,10 @@
 //! Sweeps that are kept point by point, and sites of several runs.
 
-mod common;
-
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{names, pagemill, run_in};
+use crate::common::{names, pagemill, run_in};
 
 const SWEEP: [&str; 6] = ["run", "smoke", "--keep", "sweep", "--format", "json"];
 

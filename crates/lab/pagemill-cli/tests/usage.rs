@@ -1,11 +1,9 @@
 //! Everything a user can ask for that is no run: help, listings, doctor, and mistakes.
 
-mod common;
-
 use std::io::Read;
 use std::process::Stdio;
 
-use common::{pagemill, run, run_in};
+use crate::common::{pagemill, run, run_in};
 use insta::assert_snapshot;
 use serde_json::Value;
 

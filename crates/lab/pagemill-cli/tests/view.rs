@@ -1,10 +1,8 @@
 //! `pagemill report pages`: page maps of a run, and what is none.
 
-mod common;
-
 use std::fs;
 
-use common::{names, run_in};
+use crate::common::{names, run_in};
 use pagemill_map::Map;
 use pagemill_report::pages;
 

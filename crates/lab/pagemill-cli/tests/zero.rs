@@ -1,14 +1,12 @@
 //! `pagemill zero` as processes: a daemon, its status, a program under it, the measurements, the kernel module's helper.
 
-mod common;
-
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use common::{compile, pagemill, run, run_in};
+use crate::common::{compile, pagemill, run, run_in};
 use pagemill_linux::hugetlb::{HugeSize, Reserve, Stock};
 use pagemill_testkit::skip;
 use pagemill_zero_client::{Client, Request};

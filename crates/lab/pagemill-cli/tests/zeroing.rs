@@ -1,8 +1,6 @@
 //! Scenarios of `kind = "zeroing"` as processes.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use serde_json::Value;
 
 fn rows(arguments: &[&str]) -> Vec<Value> {

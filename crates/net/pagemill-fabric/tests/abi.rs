@@ -1,11 +1,9 @@
 //! The structures written by hand, against the installed headers.
 
-mod common;
-
 use std::fmt::Write;
 use std::process::Command;
 
-use common::lacks_libfabric;
+use crate::common::lacks_libfabric;
 use pagemill_fabric::ffi::abi;
 
 #[test]

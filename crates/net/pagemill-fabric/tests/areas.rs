@@ -1,10 +1,8 @@
 //! Checks of MPI's areas, written as tables: each check has to be right over Open MPI's own transport and over ours.
 
-mod common;
-
 use std::process::Command;
 
-use common::{Programs, lacks_open_mpi, mpirun, run};
+use crate::common::{Programs, lacks_open_mpi, mpirun, run};
 use pagemill_fabric::launch::Clocks;
 use pagemill_sim::nic::NicMachine;
 

@@ -1,10 +1,8 @@
 //! libfabric's interface with bad input, from C.
 
-mod common;
-
 use std::process::Command;
 
-use common::{Programs, lacks_libfabric, run};
+use crate::common::{Programs, lacks_libfabric, run};
 use pagemill_fabric::counters::Counter;
 use pagemill_fabric::launch::Clocks;
 use pagemill_sim::nic::NicMachine;

@@ -1,8 +1,6 @@
 //! Computing takes virtual time when it is asked to: as measured, or the same in every run.
 
-mod common;
-
-use common::{Finished, Programs, lacks_open_mpi, mpirun, run_with};
+use crate::common::{Finished, Programs, lacks_open_mpi, mpirun, run_with};
 use pagemill_fabric::counted::emulator;
 use pagemill_fabric::counters::Counter;
 use pagemill_fabric::launch::{Behavior, ComputeTime};

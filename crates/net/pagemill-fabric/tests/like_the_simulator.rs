@@ -1,10 +1,8 @@
 //! A real MPI program takes exactly the time that the simulator gives the same pattern.
 
-mod common;
-
 use std::process::Command;
 
-use common::{Programs, lacks_open_mpi, mpirun, run};
+use crate::common::{Programs, lacks_open_mpi, mpirun, run};
 use pagemill_fabric::launch::Clocks;
 use pagemill_sim::nic::{Action, Completion, NicMachine, Program, Receive, Request, Send, World};
 use pagemill_types::Picos;

@@ -1,11 +1,9 @@
 //! Real MPI programs: right bytes, and the same times whenever and wherever they run.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::{Finished, Programs, lacks_open_mpi, mpirun, run, succeeds};
+use crate::common::{Finished, Programs, lacks_open_mpi, mpirun, run, succeeds};
 use pagemill_fabric::counters::Counter;
 use pagemill_fabric::launch::Clocks;
 use pagemill_sim::nic::NicMachine;

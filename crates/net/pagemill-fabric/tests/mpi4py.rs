@@ -2,12 +2,10 @@
 //!
 //! Some of them fail with every provider, because of what Open MPI makes of them. So the outcome of each has to be the same.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{lacks_open_mpi, mpirun, run, succeeds};
+use crate::common::{lacks_open_mpi, mpirun, run, succeeds};
 use pagemill_fabric::launch::Clocks;
 use pagemill_sim::nic::NicMachine;
 

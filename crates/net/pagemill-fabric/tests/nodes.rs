@@ -1,10 +1,8 @@
 //! Ranks that share an interface, and the memory of one computer.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Finished, Programs, lacks_open_mpi, mpirun, run_on};
+use crate::common::{Finished, Programs, lacks_open_mpi, mpirun, run_on};
 use pagemill_fabric::counters::Counter;
 use pagemill_fabric::launch::Behavior;
 use pagemill_sim::nic::{NicMachine, NodeSpec};

@@ -1,8 +1,6 @@
 //! What ranks wait for.
 
-mod common;
-
-use common::{Finished, Programs, lacks_open_mpi, mpirun, run, run_with};
+use crate::common::{Finished, Programs, lacks_open_mpi, mpirun, run, run_with};
 use pagemill_fabric::board::StationView;
 use pagemill_fabric::counters::{Cause, Counter, WAITS, share};
 use pagemill_fabric::events::{RankEvent, Track};

@@ -1,5 +1,6 @@
 //! Host time of simulated reads beyond the memory of a GPU.
 
+#[allow(dead_code, reason = "tests use the rest")]
 #[path = "../tests/common/mod.rs"]
 mod common;
 

@@ -1,8 +1,6 @@
 //! The machine's modeling choices, each against what it must do to a run that is simple enough to work out by hand.
 
-mod common;
-
-use common::{compute, exit, load, migrate, shape, wait};
+use crate::common::{compute, exit, load, migrate, shape, wait};
 use pagemill_ptx::CacheHint;
 use pagemill_sim::gpu::{
     Buffer, GpuMachine, Host, HostCopies, HostReads, L1Loads, MergeScope, Options, Placement,

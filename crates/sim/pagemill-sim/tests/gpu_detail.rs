@@ -2,11 +2,9 @@
 //!
 //! `PAGEMILL_DETAIL=LAUNCHES` runs longer programs and prints a table; `validation/sampling` has one.
 
-mod common;
-
 use std::time::Instant;
 
-use common::{driver_machine, migrate};
+use crate::common::{driver_machine, migrate};
 use pagemill_policy::residency::STRATEGIES;
 use pagemill_sim::{
     Arg, Buffer, Detail, DriverRun, GpuMachine, Host, Limits, ModuleId, Options, Report,

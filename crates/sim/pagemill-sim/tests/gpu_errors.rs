@@ -1,8 +1,6 @@
 //! Requests that cannot be: each is refused by name, and none panics.
 
-mod common;
-
-use common::{compute, exit, migrate, run, shape};
+use crate::common::{compute, exit, migrate, run, shape};
 use pagemill_sim::gpu::{
     GpuError, GpuMachine, Host, LaunchFailure, Options, Step, StepEnd, TransferMode, WarpPlace,
 };

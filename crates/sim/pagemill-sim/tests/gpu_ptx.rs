@@ -1,8 +1,6 @@
 //! PTX kernels on the machine: results do not depend on time, and mistakes of the host are reported.
 
-mod common;
-
-use common::migrate;
+use crate::common::migrate;
 use pagemill_sim::{
     Arg, Buffer, GpuError, GpuMachine, Host, LaunchFailure, Limits, ModuleId, Options, Report,
     TransferMode,

@@ -1,8 +1,6 @@
 //! The machine under synthetic kernels: formulas derived by hand, conservation, monotony, determinism.
 
-mod common;
-
-use common::{compute, exit, load, machine_with_link, migrate, run, shape, wait};
+use crate::common::{compute, exit, load, machine_with_link, migrate, run, shape, wait};
 use pagemill_sim::gpu::{
     AccessKind, GpuMachine, L1Loads, Memory, Report, Step, StepEnd, TlbScope, TransferMode,
     Translation, WarpPlace,

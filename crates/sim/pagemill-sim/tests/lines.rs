@@ -1,8 +1,6 @@
 //! What happens for each source line of a kernel, under each page manager: no byte is lost, and each is at its line.
 
-mod common;
-
-use common::{driver_machine, migrate};
+use crate::common::{driver_machine, migrate};
 use pagemill_policy::residency::STRATEGIES;
 use pagemill_sim::gpu::{
     Arg, DriverRun, GpuMachine, Host, LineReport, Options, Report, TransferMode, Translation,

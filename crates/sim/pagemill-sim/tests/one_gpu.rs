@@ -1,9 +1,7 @@
 //! The built-in patterns and the loop of programs run against each other, over the same page managers: the same reads, below and
 //! beyond GPU memory.
 
-mod common;
-
-use common::patterns::{
+use crate::common::patterns::{
     MIB, driven, in_the_loop_of_patterns, in_the_loop_of_programs, machine, multi_range, point,
 };
 use pagemill_policy::residency::AccessPattern;

@@ -1,10 +1,8 @@
 //! What the page map says of a page is what happened to it: compared with the list of all events.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{driver_machine, exit, load, migrate, shape, wait};
+use crate::common::{driver_machine, exit, load, migrate, shape, wait};
 use pagemill_map::{Event, Map};
 use pagemill_policy::residency::STRATEGIES;
 use pagemill_sim::TimelineKind;

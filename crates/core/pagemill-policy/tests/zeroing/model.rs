@@ -1,6 +1,6 @@
 use pagemill_policy::zeroing::Mode;
 
-use crate::world::{Explored, Flaw, Violation, explore};
+use super::world::{Explored, Flaw, Violation, explore};
 
 fn explored(mode: Mode, flaw: Flaw) -> Explored {
     let faults = if flaw == Flaw::None { 3 } else { 2 };

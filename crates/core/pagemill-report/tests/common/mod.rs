@@ -1,5 +1,4 @@
 //! Synthetic results and hostile strings that the tests share.
-#![allow(dead_code, reason = "each test file uses its own part")]
 
 use pagemill_report::{
     Bars, Claim, Column, ColumnKind, DescriptionEntry, DescriptionSection, Fact, HeatMap, Lines,

@@ -18,7 +18,6 @@ pub fn pagemill(folder: &Path) -> Command {
 }
 
 /// Whether programs can be paged here; counts a skip if not.
-#[allow(dead_code, reason = "not every test program uses it")]
 pub fn has_userfault() -> bool {
     let found = Support::probe();
     let is_there = found.is_some_and(|found| found.system_calls && found.has(Feature::Move));
@@ -29,7 +28,6 @@ pub fn has_userfault() -> bool {
 }
 
 /// Compiles the C program `source` into the file `name` of `folder`; counts a skip where there is no compiler.
-#[allow(dead_code, reason = "not every test program uses it")]
 pub fn compile(folder: &Path, name: &str, source: &str) -> bool {
     let file = format!("{name}.c");
     std::fs::write(folder.join(&file), source).expect("written");
@@ -47,7 +45,6 @@ pub fn compile(folder: &Path, name: &str, source: &str) -> bool {
 }
 
 /// What a finished command left.
-#[allow(dead_code, reason = "not every test program uses it")]
 pub struct Finished {
     pub code: Option<i32>,
     pub stdout: String,
@@ -55,7 +52,6 @@ pub struct Finished {
 }
 
 /// Runs the command with `arguments` in `folder`.
-#[allow(dead_code, reason = "each test program uses its part")]
 pub fn run_in(folder: &Path, arguments: &[&str]) -> Finished {
     let output = pagemill(folder)
         .args(arguments)
@@ -65,7 +61,6 @@ pub fn run_in(folder: &Path, arguments: &[&str]) -> Finished {
 }
 
 /// Runs the command with `arguments`.
-#[allow(dead_code, reason = "each test program uses its part")]
 pub fn run(arguments: &[&str]) -> Finished {
     run_in(&std::env::temp_dir(), arguments)
 }
@@ -81,7 +76,6 @@ impl From<Output> for Finished {
     }
 }
 
-#[allow(dead_code, reason = "not every test program uses it")]
 impl Finished {
     /// Standard output of a command that has to succeed, and to say nothing else.
     pub fn result(self) -> String {
@@ -102,7 +96,6 @@ impl Finished {
 }
 
 /// Names in a folder, hidden ones too, sorted.
-#[allow(dead_code, reason = "each test program uses its part")]
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let mut names: Vec<String> = entries

@@ -1,5 +1,4 @@
 //! Compiling and running programs of a job, with a limit of real time.
-#![allow(dead_code, reason = "each test program uses its part")]
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

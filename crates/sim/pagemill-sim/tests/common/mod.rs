@@ -1,5 +1,4 @@
 //! Small synthetic programs and the machines they run on.
-#![allow(dead_code, reason = "each test binary uses its part")]
 
 pub mod patterns;
 

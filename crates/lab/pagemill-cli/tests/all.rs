@@ -1,0 +1,42 @@
+//! Everything that the command does, as a user does it: a file for each subcommand.
+
+mod advise;
+mod advise_model;
+mod advise_program;
+mod check;
+mod check_order;
+mod ci;
+mod color;
+mod coloring;
+mod common;
+mod compare;
+mod cuda;
+mod cuda_ends;
+mod cuda_more;
+mod device_launches;
+mod ended;
+mod fit;
+mod frameworks;
+mod gpu_bench;
+mod gpu_front;
+mod hints;
+mod kill;
+mod lines;
+mod mpi;
+mod mrc;
+mod nic;
+mod nsight;
+mod oversubscribe;
+mod pager;
+mod pager_advise;
+mod pager_replay;
+mod pager_signals;
+mod pager_top;
+mod run;
+mod sweep;
+#[path = "common/cuda.rs"]
+mod toolkit;
+mod usage;
+mod view;
+mod zero;
+mod zeroing;
