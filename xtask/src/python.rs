@@ -46,6 +46,11 @@ pub fn test(environment: &Path, site: &Path, full: bool, tally: &mut Tally) -> R
             "--tb=short",
             "--show-capture=no",
             "--durations=12",
+            // A few at a time: browsers and the commands that tests start take what is left. What a file's tests share is
+            // made once.
+            "--numprocesses=auto",
+            "--maxprocesses=4",
+            "--dist=loadfile",
         ])
         .current_dir(workspace::root().join("crates/lab/pagemill-python"))
         .env("PAGEMILL", built::folder().join("pagemill"))

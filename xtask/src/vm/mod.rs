@@ -6,6 +6,7 @@ mod product;
 mod usertest;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -108,9 +109,7 @@ fn run_on(guest: &Guest, filters: &[String], keep: bool, tally: &mut Tally) -> R
     }
     match workshop.kernel_of(guest.release, guest.architecture)? {
         Provided::Kernel(kernel) => {
-            for suite in &suites {
-                run_suite(&workshop, suite, &kernel, keep, tally);
-            }
+            run_suites(&workshop, &suites, &kernel, keep, tally);
             if records {
                 mrc::run(&workshop, tally);
             }
@@ -128,6 +127,36 @@ fn run_on(guest: &Guest, filters: &[String], keep: bool, tally: &mut Tally) -> R
         }
     }
     Ok(())
+}
+
+/// Guests that one thread of the host executes, as many at a time as there are cores; then each other one alone: what the
+/// threads of an emulator see of each other depends on the load of this machine.
+fn run_suites(
+    workshop: &Workshop,
+    suites: &[Suite],
+    kernel: &Kernel,
+    keep: bool,
+    tally: &mut Tally,
+) {
+    let (narrow, wide): (Vec<_>, Vec<_>) = suites.iter().partition(|suite| suite.is_one_thread());
+    let next = AtomicUsize::new(0);
+    let lane = || {
+        let mut tally = Tally::default();
+        while let Some(suite) = narrow.get(next.fetch_add(1, Ordering::Relaxed)) {
+            run_suite(workshop, suite, kernel, keep, &mut tally);
+        }
+        tally
+    };
+    std::thread::scope(|scope| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let lanes: Vec<_> = (0..cores).map(|_| scope.spawn(lane)).collect();
+        for lane in lanes {
+            tally.add(lane.join().expect("what fails is counted"));
+        }
+    });
+    for suite in wide {
+        run_suite(workshop, suite, kernel, keep, tally);
+    }
 }
 
 fn run_suite(workshop: &Workshop, suite: &Suite, kernel: &Kernel, keep: bool, tally: &mut Tally) {

@@ -215,6 +215,11 @@ impl Suite {
         self
     }
 
+    /// Whether one thread of the host executes its guest, whatever else the host does.
+    pub fn is_one_thread(&self) -> bool {
+        self.machine.cpus == 1 || self.machine.one_thread
+    }
+
     /// Whether it says something on a kernel that checks itself: it has modules, and does not count instructions.
     pub fn is_checkable(&self) -> bool {
         let counts = self.machine.icount || self.plugin.is_some();
