@@ -32,7 +32,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-testkit", 1698),
     ("pagemill-trace", 1265),
     ("pagemill-types", 734),
-    ("pagemill-vm", 2416),
+    ("pagemill-vm", 2421),
     ("pagemill-workloads", 8096),
     ("pagemill-zero", 5202),
     ("pagemill-zero-cabi", 108),

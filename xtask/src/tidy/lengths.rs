@@ -37,10 +37,6 @@ pub const LONGER: &[Longer] = &[
     Longer("crates/sim/pagemill-ptx/src/native/lanes.rs", 632),
     Longer("crates/sim/pagemill-ptx/tests/conformance/tensor.rs", 665),
     Longer("crates/sim/pagemill-scenario/tests/errors/main.rs", 644),
-    Longer(
-        "crates/sim/pagemill-sim/src/gpu/pages/driver/handler.rs",
-        665,
-    ),
     Longer("crates/sim/pagemill-sim/src/gpu/pages/ranges.rs", 628),
     Longer("crates/sim/pagemill-sim/src/gpu/pages/ranges_tests.rs", 664),
     Longer("crates/sim/pagemill-sim/src/gpu/sm/run.rs", 686),

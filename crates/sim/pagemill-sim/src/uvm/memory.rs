@@ -70,22 +70,17 @@ impl Memory {
             },
         };
         let sleeper = Sleeper { reader, piece };
-        let host_link = &mut self.paths.host_link;
+        let (host_link, translations) = (&mut self.paths.host_link, &mut self.translations);
         match self.manager.touch(at, request, sleeper, host_link) {
             Touch::Here(ready) | Touch::Arrives(ready) | Touch::LooksUpAgain(ready) => {
-                let delay = self.delay(at, reader, piece, false);
+                let delay = translations.delay(at, reader.utlb, piece.page, false);
                 Some(self.paths.read_local(at, delay, piece) + ready.saturating_since(at))
             }
             Touch::InPlace(_) => {
-                let delay = self.delay(at, reader, piece, true);
+                let delay = translations.delay(at, reader.utlb, piece.page, true);
                 Some(self.paths.read_remote(at, delay, piece))
             }
             Touch::Waits => None,
         }
-    }
-
-    #[inline]
-    fn delay(&mut self, at: Picos, reader: Reader, piece: Piece, remote: bool) -> Picos {
-        self.translations.delay(at, reader.utlb, piece.page, remote)
     }
 }

@@ -7,6 +7,7 @@ mod departure;
 mod fault_buffer;
 mod handler;
 mod host_tables;
+mod moved;
 mod recording;
 #[cfg(test)]
 mod recording_tests;
@@ -141,13 +142,13 @@ impl<W: Waiter> DriverPages<W> {
 
     /// Where bytes are from the first page on.
     pub(crate) fn offsets(&self, address: u64, bytes: u64) -> Range<u64> {
-        let start = address - self.handler.base;
+        let start = address - self.handler.moved.base;
         start..start + bytes
     }
 
     /// The 4 KiB page of an address.
     pub(crate) fn page_of(&self, address: u64) -> u32 {
-        ((address - self.handler.base) / PAGE_BYTES) as u32
+        ((address - self.handler.moved.base) / PAGE_BYTES) as u32
     }
 
     /// When [`DriverPages::advance_and_recheck`] is to be called.
@@ -312,7 +313,7 @@ impl<W: Waiter> DriverPages<W> {
 
     /// What moved since it was last cleared.
     pub(crate) fn moves(&mut self) -> &mut Moves {
-        &mut self.handler.moves
+        &mut self.handler.moved.moves
     }
 }
 

@@ -1,6 +1,6 @@
 //! The driver at work: batches of faults and of counter reports, what each costs, and when its pages are there.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use pagemill_policy::residency::{
     BLOCK_BYTES, BLOCK_PAGES, Call, Driver, Effects, PAGE_BYTES, PageMask,
@@ -10,12 +10,12 @@ use pagemill_types::Picos;
 use super::departure::{Departure, send_back};
 use super::fault_buffer::{Fault, FaultBuffer, Waiter};
 use super::host_tables::{populating, use_gpu_memory};
+use super::moved::{Moved, NO_BLOCK};
 use super::recording::{self, page_number};
 use super::spec::{Copies, DriverCosts, DriverMachine};
 use crate::gpu::common::host_link::HostLink;
 use crate::gpu::common::ledger::Ledger;
 use crate::gpu::pages::events;
-use crate::gpu::pages::moves::Moves;
 use crate::parts::link::Direction;
 use crate::timeline::{TimelineEvent, TimelineKind};
 
@@ -104,12 +104,7 @@ pub(super) struct FaultHandler {
     /// When what was last brought to each block has arrived.
     ready_at: Vec<Picos>,
     pub(super) counts: HandlerCounts,
-    /// Blocks of which something came or left.
-    pub(super) moves: Moves,
-    /// By block, what was on the GPU once and has left it.
-    departed: Departed,
-    /// Address of the first page.
-    pub(super) base: u64,
+    pub(super) moved: Moved,
 }
 
 impl FaultHandler {
@@ -127,9 +122,7 @@ impl FaultHandler {
             batch: Batch::default(),
             reports: VecDeque::new(),
             counts: HandlerCounts::default(),
-            moves: Moves::default(),
-            departed: Departed::new(),
-            base,
+            moved: Moved::new(base),
         }
     }
 
@@ -184,20 +177,18 @@ impl FaultHandler {
         host_link: &mut HostLink,
     ) -> (Picos, Picos) {
         self.bring(at, host_link);
-        let (costs, host_page_pages, base) = (self.costs, self.host_page_pages, self.base);
+        let (costs, host_page_pages, base) = (self.costs, self.host_page_pages, self.moved.base);
         let Self {
             driver,
             effects,
-            moves,
-            departed,
+            moved,
             ready_at,
             counts,
             ..
         } = self;
         let (mut now, mut done) = (at, at);
         driver.call(call, effects, |block, effects| {
-            note_moves(moves, base, block, effects);
-            counts.refetched_bytes += book(departed, &mut host_link.ledger, base, block, effects);
+            counts.refetched_bytes += moved.apply(effects, block, &mut host_link.ledger);
             let left = Departure {
                 base,
                 block,
@@ -222,7 +213,7 @@ impl FaultHandler {
                     &mut host_link.timeline,
                     effects,
                     needed,
-                    departed.get(&block),
+                    moved.departed(block),
                     when,
                 );
                 ready_at[block as usize] = arrived;
@@ -242,17 +233,16 @@ impl FaultHandler {
         host_link: &mut HostLink,
     ) -> (Picos, u64) {
         self.bring(at, host_link);
-        let (costs, base) = (self.costs, self.base);
+        let (costs, base) = (self.costs, self.moved.base);
         let Self {
             driver,
             effects,
-            moves,
-            departed,
+            moved,
             ready_at,
             counts,
             ..
         } = self;
-        let (mut now, mut moved) = (at, 0);
+        let (mut now, mut moved_bytes) = (at, 0);
         driver.host_touch(bytes.clone(), writes, effects, |block, effects| {
             // The CPU may touch a page whose copy to the GPU is still on the link: it waits for that first.
             let landed = now.max(ready_at[block as usize]);
@@ -260,16 +250,15 @@ impl FaultHandler {
                 let used =
                     use_gpu_memory(landed, block, &effects.in_place, &bytes, writes, host_link);
                 now = used.0;
-                moved += used.1;
+                moved_bytes += used.1;
                 counts.host_remote_bytes += used.1;
-                note_in_place(moves, &mut host_link.ledger, base, block, used.1);
+                moved.used_in_place(block, used.1, &mut host_link.ledger);
                 return;
             }
             let left = effects.evictions.iter();
             let pages = left.map(|left| left.copied.count()).sum::<u32>();
             let bytes = u64::from(pages + effects.duplicated.count()) * PAGE_BYTES;
-            note_moves(moves, base, block, effects);
-            book(departed, &mut host_link.ledger, base, block, effects);
+            moved.apply(effects, block, &mut host_link.ledger);
             if effects.evictions.is_empty() && bytes == 0 {
                 return;
             }
@@ -283,7 +272,7 @@ impl FaultHandler {
                     .link
                     .transfer_from(now, landed, Direction::ToCpu, bytes);
                 now = copy.done;
-                moved += bytes;
+                moved_bytes += bytes;
             }
             let when = Departure::to_host(base, block).moment(start, now);
             let timeline = &mut host_link.timeline;
@@ -294,7 +283,7 @@ impl FaultHandler {
             let copies = &effects.duplicated;
             recording::changed(timeline, events::DUPLICATED, copies, when);
         });
-        (now, moved)
+        (now, moved_bytes)
     }
 
     /// Blocks that do not fit `gpu_bytes` leave.
@@ -302,17 +291,10 @@ impl FaultHandler {
         self.bring(at, host_link);
         let mut now = at;
         while self.driver.shrink(gpu_bytes, &mut self.effects) {
-            note_moves(&mut self.moves, self.base, 0, &self.effects);
             let ledger = &mut host_link.ledger;
-            book(
-                &mut self.departed,
-                ledger,
-                self.base,
-                NO_BLOCK,
-                &self.effects,
-            );
+            self.moved.apply(&self.effects, NO_BLOCK, ledger);
             self.counts.evictions += 1;
-            let left = Departure::to_host(self.base, NO_BLOCK);
+            let left = Departure::to_host(self.moved.base, NO_BLOCK);
             (now, _) = send_back(&self.effects, &self.costs, now, left, host_link);
         }
     }
@@ -325,13 +307,13 @@ impl FaultHandler {
         host_link: &mut HostLink,
     ) {
         self.bring(at, host_link);
-        let base = self.base;
+        let base = self.moved.base;
         self.driver.free_each(bytes.clone(), |block, freed| {
             let when = Departure::to_host(base, block).moment(at, at);
             recording::changed(&mut host_link.timeline, events::FREED, freed, when);
         });
-        self.moves
-            .left(self.base + bytes.start..self.base + bytes.end);
+        let moves = &mut self.moved.moves;
+        moves.left(base + bytes.start..base + bytes.end);
     }
 
     /// Goes on with the driver's work at `now`; to be asked again at the time it answers.
@@ -388,7 +370,7 @@ impl FaultHandler {
         buffer: &mut FaultBuffer<W>,
         host_link: &mut HostLink,
     ) {
-        let base = self.base;
+        let base = self.moved.base;
         self.driver.release_each(now, |block, page| {
             let when = Departure::to_host(base, block).moment(now, now);
             let page = PageMask::range(page..page + 1);
@@ -457,7 +439,6 @@ impl FaultHandler {
             block
         };
         self.counts.blocks += 1;
-        note_moves(&mut self.moves, self.base, block, &self.effects);
         self.account(block, faults, host_link);
         self.batch.arriving = Some(block);
         self.batch.served.push(block);
@@ -496,7 +477,7 @@ impl FaultHandler {
             self.ready_at[block as usize] = arrived;
             host_link.timeline.record(|| TimelineEvent {
                 kind: TimelineKind::Migration {
-                    page: page_number(self.base, block),
+                    page: page_number(self.moved.base, block),
                     partition: 0,
                 },
                 start: now,
@@ -506,7 +487,7 @@ impl FaultHandler {
             let (cause, faulted) = &self.batch.needed;
             let when = self.departure(block).moment(now, arrived);
             let needed = (*cause, faulted);
-            let departed = self.departed.get(&block);
+            let departed = self.moved.departed(block);
             recording::arrived(
                 &mut host_link.timeline,
                 &self.effects,
@@ -543,7 +524,7 @@ impl FaultHandler {
     /// What leaves for `block` in the batch at hand.
     fn departure(&self, block: u32) -> Departure {
         Departure {
-            base: self.base,
+            base: self.moved.base,
             block,
             batch: self.counts.batches,
         }
@@ -551,11 +532,11 @@ impl FaultHandler {
 
     /// Books what the service of `block`, which `faults` pages were faulted on, moved.
     fn account(&mut self, block: u32, faults: u32, host_link: &mut HostLink) {
-        let (base, ledger) = (self.base, &mut host_link.ledger);
-        let address = base + u64::from(block) * BLOCK_BYTES;
+        let ledger = &mut host_link.ledger;
+        let address = self.moved.base + u64::from(block) * BLOCK_BYTES;
         ledger.served(address, u64::from(faults), self.counts.batches);
         self.counts.faulted_pages += u64::from(faults);
-        self.counts.refetched_bytes += book(&mut self.departed, ledger, base, block, &self.effects);
+        self.counts.refetched_bytes += self.moved.apply(&self.effects, block, ledger);
     }
 
     /// Counts what thrashing detection did, and puts throttled faults off.
@@ -579,71 +560,6 @@ fn note_faults<'a>(faults: impl Iterator<Item = &'a Fault>, ledger: &mut Ledger)
             ledger.faulted(fault.instruction);
         }
     }
-}
-
-/// Records which pages `block` got, and which left it or others.
-fn note_moves(moves: &mut Moves, base: u64, block: u32, effects: &Effects) {
-    let addresses = |block: u32| {
-        let start = base + u64::from(block) * BLOCK_BYTES;
-        start..start + BLOCK_BYTES
-    };
-    for evicted in &effects.evictions {
-        moves.left(addresses(evicted.block));
-    }
-    if !effects.fetched.is_empty() || !effects.collapsed.is_empty() {
-        moves.came(addresses(block));
-    }
-}
-
-/// The CPU used `bytes` of `block` in GPU memory. The host side looks at the block again: the next use costs as much.
-fn note_in_place(moves: &mut Moves, ledger: &mut Ledger, base: u64, block: u32, bytes: u64) {
-    let start = base + u64::from(block) * BLOCK_BYTES;
-    moves.came(start..start + BLOCK_BYTES);
-    ledger.book(start, |traffic| {
-        traffic.host_remote_bytes += bytes;
-    });
-}
-
-/// By block, pages that have left the GPU.
-type Departed = BTreeMap<u32, PageMask>;
-
-/// Stands for no block.
-const NO_BLOCK: u32 = u32::MAX;
-
-/// Books what `effects` on `block` moved to the allocations of the pages; answers how many bytes came that had been on the GPU
-/// before.
-fn book(
-    departed: &mut Departed,
-    ledger: &mut Ledger,
-    base: u64,
-    block: u32,
-    effects: &Effects,
-) -> u64 {
-    let bytes = |pages: &PageMask| u64::from(pages.count()) * PAGE_BYTES;
-    let address = |block: u32| base + u64::from(block) * BLOCK_BYTES;
-    for evicted in &effects.evictions {
-        let left = departed.entry(evicted.block).or_default();
-        *left = left.or(&evicted.copied).or(&evicted.dropped);
-        ledger.book(address(evicted.block), |traffic| {
-            traffic.returned_bytes += bytes(&evicted.copied);
-            traffic.dropped_bytes += bytes(&evicted.dropped);
-            traffic.evictions += u64::from(evicted.block != block);
-        });
-    }
-    if effects.fetched.is_empty() && effects.duplicated.is_empty() {
-        return 0;
-    }
-    // Of what arrives, the part that was here before: `migrated` contains it, so the two are never added.
-    let again = departed.get(&block).map_or(0, |left| {
-        bytes(&effects.fetched.without(&effects.populated).and(left))
-    });
-    ledger.book(address(block), |traffic| {
-        traffic.migrated_bytes += effects.copied_bytes();
-        traffic.populated_bytes += bytes(&effects.populated);
-        traffic.returned_bytes += bytes(&effects.duplicated);
-        traffic.repeated_bytes += again;
-    });
-    again
 }
 
 /// The driver's own time for a block, evictions aside.
