@@ -34,7 +34,7 @@ pub use compare::{CompareError, Comparison, Terms, compare};
 pub use map::PageMap;
 pub use model::{
     Claim, Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, Fact, Finding,
-    ResultSet, ResultSetError, Row, Summary, Value,
+    ResultSet, ResultSetError, Row, Summary, Value, metric,
 };
 #[cfg(not(target_family = "wasm"))]
 pub use output_dir::{OutputDir, OutputDirError};

@@ -1,6 +1,7 @@
 //! What a run produced, before any writer gives it a form.
 
 mod column;
+pub mod metric;
 mod result_set;
 mod row;
 mod summary;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use pagemill_policy::residency::{Mechanism, STRATEGIES, StrategyEntry};
+use pagemill_report::metric::{self, Metric};
 use pagemill_report::{Column, ColumnKind, DescriptionEntry, DescriptionSection, ResultSet, Row};
 use pagemill_run::residency_row::{self, Identity};
 use pagemill_scenario::document::SourceText;
@@ -89,6 +90,8 @@ struct Rated<'a> {
     scaling_error: Option<f64>,
     /// Bytes read, over the time of all reads and of the calls before them.
     bandwidth_with_setup: f64,
+    /// Of the first row over this one.
+    best_over_this: f64,
 }
 
 impl<'a> Rated<'a> {
@@ -97,6 +100,7 @@ impl<'a> Rated<'a> {
             advice: &answer.advice,
             scaling_error: answer.scaling_error,
             bandwidth_with_setup: simulate::bandwidth_with_setup(&answer.advice.report),
+            best_over_this: 1.0,
         }
     }
 }
@@ -117,6 +121,9 @@ fn results(
     let best = rated
         .first()
         .map_or(0.0, |first| first.bandwidth_with_setup);
+    for one in &mut rated {
+        one.best_over_this = best / one.bandwidth_with_setup;
+    }
     let entry = |setting: &pagemill_scenario::Setting| DescriptionEntry {
         name: setting.key.clone(),
         value: setting.value.clone(),
@@ -137,7 +144,7 @@ fn results(
         columns: columns(),
         rows: rated
             .iter()
-            .map(|rated| row(arguments, point, rated, best))
+            .map(|rated| row(arguments, point, rated))
             .collect(),
         description: vec![DescriptionSection {
             title: format!("Machine {}: {}", point.machine.name, point.machine.title),
@@ -147,73 +154,37 @@ fn results(
     }
 }
 
-fn columns() -> Vec<Column> {
+#[rustfmt::skip]
+fn metrics<'a>() -> [Metric<Rated<'a>>; 9] {
     use ColumnKind::{BytesPerSecond, Count, Ratio, Text, TimeNs};
-    let metrics = [
-        Column::metric(
-            "bandwidth_bytes_per_second",
-            BytesPerSecond,
-            "bytes of the data over the mean time of a kernel",
-        ),
-        Column::metric(
-            "bandwidth_with_setup_bytes_per_second",
-            BytesPerSecond,
-            "the same over the time of all kernels and of the calls before them; the order of the rows, those that no GPU on sale does last",
-        ),
-        Column::metric(
-            "best_over_this",
-            Ratio,
-            "how many times as fast the first row is",
-        ),
-        Column::metric(
-            "scaling_error",
-            ColumnKind::Rate,
-            "the bandwidth with setup over that of half as much data on half as much GPU memory, less one; none at full size",
-        ),
-        Column::metric("time_ns", TimeNs, "mean time of a kernel"),
-        Column::metric("setup_ns", TimeNs, "calls before the first kernel"),
-        Column::metric("loops", Count, "times that the data is read"),
-        Column::metric("bound", Text, "what most of the time goes to"),
-        Column::metric("why", Text, "what that means"),
-    ];
+    [
+        Metric::new("bandwidth_bytes_per_second", BytesPerSecond, "bytes of the data over the mean time of a kernel", |rated| rated.advice.report.bandwidth_bytes_per_second().into()),
+        Metric::new("bandwidth_with_setup_bytes_per_second", BytesPerSecond, "the same over the time of all kernels and of the calls before them; the order of the rows, those that no GPU on sale does last", |rated| rated.bandwidth_with_setup.into()),
+        Metric::new("best_over_this", Ratio, "how many times as fast the first row is", |rated| rated.best_over_this.into()),
+        Metric::sometimes("scaling_error", ColumnKind::Rate, "the bandwidth with setup over that of half as much data on half as much GPU memory, less one; none at full size", |rated| Some(rated.scaling_error?.into())),
+        Metric::new("time_ns", TimeNs, "mean time of a kernel", |rated| rated.advice.report.time.as_nanos().into()),
+        Metric::new("setup_ns", TimeNs, "calls before the first kernel", |rated| rated.advice.report.setup.as_nanos().into()),
+        Metric::new("loops", Count, "times that the data is read", |rated| rated.advice.report.loops.into()),
+        Metric::new("bound", Text, "what most of the time goes to", |rated| rated.advice.report.bound.name().into()),
+        Metric::new("why", Text, "what that means", |rated| why(rated.advice).into()),
+    ]
+}
+
+fn columns() -> Vec<Column> {
+    let metrics = metric::columns(&metrics());
     residency_row::columns().chain(metrics).collect()
 }
 
-fn row(arguments: &PatternArguments, point: &ResidencyPoint, rated: &Rated, best: f64) -> Row {
-    let Rated {
-        advice,
-        bandwidth_with_setup,
-        scaling_error,
-    } = rated;
-    let report = &advice.report;
+fn row(arguments: &PatternArguments, point: &ResidencyPoint, rated: &Rated) -> Row {
     let identity = Identity {
         machine: &point.machine.name,
         pattern: arguments.pattern,
         variant: arguments.variant,
-        strategy: advice.strategy,
+        strategy: rated.advice.strategy,
         stripe_bytes: arguments.stripe_bytes,
         factor: arguments.factor,
     };
-    let row = identity
-        .row()
-        .metric(
-            "bandwidth_bytes_per_second",
-            report.bandwidth_bytes_per_second(),
-        )
-        .metric(
-            "bandwidth_with_setup_bytes_per_second",
-            *bandwidth_with_setup,
-        )
-        .metric("best_over_this", best / bandwidth_with_setup);
-    let row = match scaling_error {
-        Some(error) => row.metric("scaling_error", *error),
-        None => row,
-    };
-    row.metric("time_ns", report.time.as_nanos())
-        .metric("setup_ns", report.setup.as_nanos())
-        .metric("loops", report.loops)
-        .metric("bound", report.bound.name())
-        .metric("why", why(advice))
+    metric::add(identity.row(), &metrics(), rated)
 }
 
 fn why(advice: &Advice) -> String {

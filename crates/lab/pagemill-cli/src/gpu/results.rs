@@ -4,59 +4,66 @@ use std::fs;
 use std::path::Path;
 
 use pagemill_gpu::{GpuFacts, Loop, Measured, Point, show_bytes};
+use pagemill_report::metric::{self, Metric};
 use pagemill_report::{
     Column, ColumnKind, DescriptionEntry, DescriptionSection, Lines, Plot, PlotForm, ResultSet, Row,
 };
 use pagemill_run::residency_row::{self, Identity};
 
+/// What the loops of a point took.
+struct Taken<'a> {
+    measured: &'a Measured,
+    time_ns: u64,
+    read_bytes: u64,
+    rates: Vec<f64>,
+}
+
+impl<'a> Taken<'a> {
+    fn new(measured: &'a Measured) -> Self {
+        let loops = &measured.loops;
+        Self {
+            measured,
+            time_ns: loops.iter().map(|one| one.kernel_time_ns).sum(),
+            read_bytes: loops.iter().map(|one| one.read_bytes).sum(),
+            rates: loops.iter().map(Loop::bytes_per_second).collect(),
+        }
+    }
+
+    fn loops(&self) -> u64 {
+        self.rates.len().max(1) as u64
+    }
+
+    /// Mean time of the loops; none where one was cut short.
+    fn mean_ns(&self) -> Option<u64> {
+        let are_whole = self.measured.loops.iter().all(|one| one.is_whole);
+        are_whole.then(|| self.time_ns / self.loops())
+    }
+}
+
+#[rustfmt::skip]
+fn metrics<'a>() -> [Metric<Taken<'a>>; 9] {
+    use ColumnKind::{Bytes, BytesPerSecond, Count, TimeNs};
+    [
+        Metric::new("gpu_bytes", Bytes, "GPU memory that is free for the data", |of| of.measured.gpu_bytes.into()),
+        Metric::new("allocated_bytes", Bytes, "the data", |of| of.measured.allocated_bytes.into()),
+        Metric::new("blocks", Count, "thread blocks: all that the GPU holds at once", |of| of.measured.blocks.into()),
+        Metric::new("loops", Count, "times that the kernel was run", |of| of.rates.len().into()),
+        Metric::sometimes("time_ns", TimeNs, "mean kernel time of the loops; none where one was cut short", |of| Some(of.mean_ns()?.into())),
+        Metric::new("bandwidth_bytes_per_second", BytesPerSecond, "bytes that threads asked for over kernel time, over all loops", |of| rate(of.read_bytes, of.time_ns).into()),
+        Metric::new("least_bandwidth_bytes_per_second", BytesPerSecond, "of a loop", |of| of.rates.iter().copied().fold(f64::INFINITY, f64::min).into()),
+        Metric::new("most_bandwidth_bytes_per_second", BytesPerSecond, "of a loop", |of| of.rates.iter().copied().fold(0.0, f64::max).into()),
+        Metric::new("read_bytes", Bytes, "mean of the loops; less than the data where a random run was cut short", |of| (of.read_bytes / of.loops()).into()),
+    ]
+}
+
 /// What a measured row holds, in order: parameters, then metrics.
 fn columns() -> Vec<Column> {
-    use ColumnKind::{Bytes, BytesPerSecond, Count, TimeNs};
-    let metrics = [
-        Column::metric("gpu_bytes", Bytes, "GPU memory that is free for the data"),
-        Column::metric("allocated_bytes", Bytes, "the data"),
-        Column::metric(
-            "blocks",
-            Count,
-            "thread blocks: all that the GPU holds at once",
-        ),
-        Column::metric("loops", Count, "times that the kernel was run"),
-        Column::metric(
-            "time_ns",
-            TimeNs,
-            "mean kernel time of the loops; none where one was cut short",
-        ),
-        Column::metric(
-            "bandwidth_bytes_per_second",
-            BytesPerSecond,
-            "bytes that threads asked for over kernel time, over all loops",
-        ),
-        Column::metric(
-            "least_bandwidth_bytes_per_second",
-            BytesPerSecond,
-            "of a loop",
-        ),
-        Column::metric(
-            "most_bandwidth_bytes_per_second",
-            BytesPerSecond,
-            "of a loop",
-        ),
-        Column::metric(
-            "read_bytes",
-            Bytes,
-            "mean of the loops; less than the data where a random run was cut short",
-        ),
-    ];
+    let metrics = metric::columns(&metrics());
     residency_row::columns().chain(metrics).collect()
 }
 
 /// One point and its results.
 pub fn row(machine: &str, point: &Point, measured: &Measured) -> Row {
-    let loops = &measured.loops;
-    let sum = |part: fn(&Loop) -> u64| loops.iter().map(part).sum::<u64>();
-    let (time_ns, read_bytes) = (sum(|one| one.kernel_time_ns), sum(|one| one.read_bytes));
-    let count = loops.len().max(1) as u64;
-    let rates: Vec<f64> = loops.iter().map(Loop::bytes_per_second).collect();
     let identity = Identity {
         machine,
         pattern: point.pattern,
@@ -65,25 +72,7 @@ pub fn row(machine: &str, point: &Point, measured: &Measured) -> Row {
         stripe_bytes: point.stripe_bytes,
         factor: point.factor,
     };
-    let mut row = identity
-        .row()
-        .metric("gpu_bytes", measured.gpu_bytes)
-        .metric("allocated_bytes", measured.allocated_bytes)
-        .metric("blocks", measured.blocks)
-        .metric("loops", loops.len());
-    if loops.iter().all(|one| one.is_whole) {
-        row = row.metric("time_ns", time_ns / count);
-    }
-    row.metric("bandwidth_bytes_per_second", rate(read_bytes, time_ns))
-        .metric(
-            "least_bandwidth_bytes_per_second",
-            rates.iter().copied().fold(f64::INFINITY, f64::min),
-        )
-        .metric(
-            "most_bandwidth_bytes_per_second",
-            rates.iter().copied().fold(0.0, f64::max),
-        )
-        .metric("read_bytes", read_bytes / count)
+    metric::add(identity.row(), &metrics(), &Taken::new(measured))
 }
 
 fn rate(bytes: u64, time_ns: u64) -> f64 {

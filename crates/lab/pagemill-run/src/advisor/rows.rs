@@ -1,14 +1,14 @@
 //! An answer as rows: the allocations, then the changes that were tried, those first that gain the most.
 
-use pagemill_report::{
-    Column, ColumnKind, DescriptionEntry, DescriptionSection, ResultSet, Row, Value,
-};
+use pagemill_report::ColumnKind::{Bytes, Count, Ratio, Text, TimeNs};
+use pagemill_report::{Column, DescriptionEntry, DescriptionSection, ResultSet, Row, Value};
 use pagemill_scenario::CudaPoint;
 
 use super::allocations::{Allocation, Launched};
 use super::hints::Change;
 use super::search::{Answer, Tried, Verdict};
 use super::shorten;
+use pagemill_report::metric::{self, Metric, unless_zero};
 
 /// The value of the column `row` in rows of allocations.
 pub const ALLOCATION_ROW: &str = "allocation";
@@ -161,91 +161,47 @@ fn judged(answer: &Answer) -> String {
     text
 }
 
-/// What was measured of allocations and changes.
-const METRICS: [(&str, ColumnKind, &str); 23] = [
-    (
-        "managed",
-        ColumnKind::Text,
-        "what page maps and rows of pagemill cuda call them",
-    ),
-    ("function", ColumnKind::Text, "the function that allocates"),
-    (
-        "allocations",
-        ColumnKind::Count,
-        "how many allocations the line makes",
-    ),
-    ("bytes", ColumnKind::Bytes, "their size"),
-    (
-        "pattern",
-        ColumnKind::Text,
-        "how kernels use them, as far as moves tell",
-    ),
-    (
-        "faults",
-        ColumnKind::Count,
-        "pages that faults asked for, or ranges moved on demand",
-    ),
-    (
-        "block_services",
-        ColumnKind::Count,
-        "times that the driver served a block of them",
-    ),
-    ("migrated_bytes", ColumnKind::Bytes, "moved from CPU to GPU"),
-    (
-        "repeated_bytes",
-        ColumnKind::Bytes,
-        "part of migrated_bytes that had been moved before",
-    ),
-    (
-        "populated_bytes",
-        ColumnKind::Bytes,
-        "allocated on the GPU at their first touch",
-    ),
-    ("returned_bytes", ColumnKind::Bytes, "moved from GPU to CPU"),
-    (
-        "dropped_bytes",
-        ColumnKind::Bytes,
-        "left the GPU without a copy",
-    ),
-    (
-        "remote_bytes",
-        ColumnKind::Bytes,
-        "used by the GPU in CPU memory, in segments of 128 bytes",
-    ),
-    (
-        "evictions",
-        ColumnKind::Count,
-        "pages moved out to make room",
-    ),
-    (
-        "first_kernel",
-        ColumnKind::Text,
-        "the kernel that they first moved for",
-    ),
-    (
-        "launches",
-        ColumnKind::Count,
-        "launches during which they moved or were used in place",
-    ),
-    ("call", ColumnKind::Text, "the call to add"),
-    ("place", ColumnKind::Text, "where to add it"),
-    (
-        "time_before_ns",
-        ColumnKind::TimeNs,
-        "the program without it, changes kept before included",
-    ),
-    ("time_ns", ColumnKind::TimeNs, "the program with it"),
-    ("speedup", ColumnKind::Ratio, "time_before_ns over time_ns"),
-    (
-        "verdict",
-        ColumnKind::Text,
-        "kept: part of the advice; otherwise why not",
-    ),
-    (
-        "unheeded_hints",
-        ColumnKind::Count,
-        "hints that have no effect in this transfer mode, if there were any",
-    ),
+/// What moved for an allocation.
+#[rustfmt::skip]
+const ALLOCATED: &[Metric<Allocation>] = &[
+    Metric::new("managed", Text, "what page maps and rows of pagemill cuda call them", |of| of.managed_names().into()),
+    Metric::sometimes("function", Text, "the function that allocates", |of| Some(of.function.as_deref()?.into())),
+    Metric::new("allocations", Count, "how many allocations the line makes", |of| of.count.into()),
+    Metric::new("bytes", Bytes, "their size", |of| of.bytes.into()),
+    Metric::new("pattern", Text, "how kernels use them, as far as moves tell", |of| of.pattern().into()),
+    Metric::new("faults", Count, "pages that faults asked for, or ranges moved on demand", |of| of.traffic.faults.into()),
+    Metric::new("block_services", Count, "times that the driver served a block of them", |of| of.traffic.services.into()),
+    Metric::new("migrated_bytes", Bytes, "moved from CPU to GPU", |of| of.traffic.migrated_bytes.into()),
+    Metric::new("repeated_bytes", Bytes, "part of migrated_bytes that had been moved before", |of| of.traffic.repeated_bytes.into()),
+    Metric::new("populated_bytes", Bytes, "allocated on the GPU at their first touch", |of| of.traffic.populated_bytes.into()),
+    Metric::new("returned_bytes", Bytes, "moved from GPU to CPU", |of| of.traffic.returned_bytes.into()),
+    Metric::new("dropped_bytes", Bytes, "left the GPU without a copy", |of| of.traffic.dropped_bytes.into()),
+    Metric::new("remote_bytes", Bytes, "used by the GPU in CPU memory, in segments of 128 bytes", |of| of.traffic.remote_bytes.into()),
+    Metric::new("evictions", Count, "pages moved out to make room", |of| of.traffic.evictions.into()),
+    Metric::sometimes("first_kernel", Text, "the kernel that they first moved for", |of| Some(of.first_kernel.as_ref()?.0.as_str().into())),
+    Metric::new("launches", Count, "launches during which they moved or were used in place", |of| of.traffic.launches.into()),
+];
+
+/// A change in words, and what it brought.
+struct Told {
+    call: String,
+    place: String,
+    before_ns: u64,
+    after_ns: u64,
+    verdict: String,
+    unheeded_hints: u64,
+}
+
+/// What a change brought.
+#[rustfmt::skip]
+const TRIED: &[Metric<Told>] = &[
+    Metric::new("call", Text, "the call to add", |told| told.call.as_str().into()),
+    Metric::new("place", Text, "where to add it", |told| told.place.as_str().into()),
+    Metric::new("time_before_ns", TimeNs, "the program without it, changes kept before included", |told| told.before_ns.into()),
+    Metric::new("time_ns", TimeNs, "the program with it", |told| told.after_ns.into()),
+    Metric::new("speedup", Ratio, "time_before_ns over time_ns", |told| (told.before_ns as f64 / told.after_ns.max(1) as f64).into()),
+    Metric::new("verdict", Text, "kept: part of the advice; otherwise why not", |told| told.verdict.as_str().into()),
+    Metric::sometimes("unheeded_hints", Count, "hints that have no effect in this transfer mode, if there were any", |told| unless_zero(told.unheeded_hints)),
 ];
 
 fn columns() -> Vec<Column> {
@@ -257,8 +213,10 @@ fn columns() -> Vec<Column> {
         ),
         ("change", "what was changed"),
     ];
-    let parameters = parameters.map(|(name, doc)| Column::parameter(name, ColumnKind::Text, doc));
-    let metrics = METRICS.map(|(name, kind, doc)| Column::metric(name, kind, doc));
+    let parameters = parameters.map(|(name, doc)| Column::parameter(name, Text, doc));
+    let metrics = metric::columns(ALLOCATED)
+        .into_iter()
+        .chain(metric::columns(TRIED));
     parameters.into_iter().chain(metrics).collect()
 }
 
@@ -270,30 +228,8 @@ fn identity(table: &str, allocation: &str, change: &str) -> Row {
 }
 
 fn allocation_row(allocation: &Allocation) -> Row {
-    let traffic = &allocation.traffic;
-    let row = identity(ALLOCATION_ROW, &allocation.name, "")
-        .metric("managed", allocation.managed_names())
-        .metric("allocations", allocation.count)
-        .metric("bytes", allocation.bytes)
-        .metric("pattern", allocation.pattern())
-        .metric("faults", traffic.faults)
-        .metric("block_services", traffic.services)
-        .metric("migrated_bytes", traffic.migrated_bytes)
-        .metric("repeated_bytes", traffic.repeated_bytes)
-        .metric("populated_bytes", traffic.populated_bytes)
-        .metric("returned_bytes", traffic.returned_bytes)
-        .metric("dropped_bytes", traffic.dropped_bytes)
-        .metric("remote_bytes", traffic.remote_bytes)
-        .metric("evictions", traffic.evictions)
-        .metric("launches", traffic.launches);
-    let row = match &allocation.function {
-        Some(function) => row.metric("function", function.as_str()),
-        None => row,
-    };
-    match &allocation.first_kernel {
-        Some((kernel, _)) => row.metric("first_kernel", kernel.as_str()),
-        None => row,
-    }
+    let row = identity(ALLOCATION_ROW, &allocation.name, "");
+    metric::add(row, ALLOCATED, allocation)
 }
 
 /// Kept changes first, then by their time.
@@ -317,20 +253,16 @@ fn change_row(answer: &Answer, tried: &Tried) -> Row {
             })
         }
     };
-    let row = identity(CHANGE_ROW, &name, tried.change.name())
-        .metric("call", calls(answer, tried))
-        .metric("place", place)
-        .metric("time_before_ns", tried.before_ns)
-        .metric("time_ns", tried.after_ns)
-        .metric(
-            "speedup",
-            tried.before_ns as f64 / tried.after_ns.max(1) as f64,
-        )
-        .metric("verdict", verdict(&tried.verdict));
-    match tried.unheeded_hints {
-        0 => row,
-        hints => row.metric("unheeded_hints", hints),
-    }
+    let told = Told {
+        call: calls(answer, tried),
+        place,
+        before_ns: tried.before_ns,
+        after_ns: tried.after_ns,
+        verdict: verdict(&tried.verdict),
+        unheeded_hints: tried.unheeded_hints,
+    };
+    let row = identity(CHANGE_ROW, &name, tried.change.name());
+    metric::add(row, TRIED, &told)
 }
 
 /// The calls to add: a placement that is kept leaves out what other kept changes are about.

@@ -3,8 +3,8 @@
 use pagemill_report::ColumnKind::{Count, Rate};
 use pagemill_sim::nic::TranslationCounts;
 
-use super::metric::Metric;
 use crate::quotient::quotient;
+use pagemill_report::metric::Metric;
 
 /// What may have looked translations up.
 pub trait Translates {

@@ -6,8 +6,8 @@ use std::path::Path;
 use pagemill_report::{Column, ColumnRole};
 
 use super::cuda::{allocations::FAULTED, capacity::CAPACITY, defects, failures, lines::WAITING};
-use super::metric::columns;
 use super::{Ratio, VIEWS};
+use pagemill_report::metric::columns;
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/results.md");
 

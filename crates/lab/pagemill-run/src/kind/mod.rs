@@ -10,15 +10,14 @@ pub(crate) mod cuda;
 #[cfg(test)]
 mod documented;
 mod gpu;
-mod metric;
 pub(crate) mod mpi;
 mod nic;
 mod pager;
 mod residency;
 mod zeroing;
 
-use metric::ColumnSpec;
 use pagemill_map::Map;
+use pagemill_report::metric::ColumnSpec;
 use pagemill_report::timeline::TrackId;
 use pagemill_report::{Column, ColumnKind, Plot, Row, Timeline, Value};
 use pagemill_scenario::{Point, PointSpec};

@@ -11,10 +11,10 @@ use pagemill_report::{ColumnKind, Plot, PlotForm, StackedBars, Value};
 use pagemill_scenario::{MpiPoint, Point};
 
 use super::View;
-use super::metric::columns;
 use crate::Outcome;
 use crate::pool::PointError;
 use metrics::METRICS;
+use pagemill_report::metric::columns;
 
 pub use metrics::{MpiReport, RankReport};
 #[cfg(not(target_family = "wasm"))]

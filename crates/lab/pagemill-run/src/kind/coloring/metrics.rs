@@ -6,8 +6,8 @@ use pagemill_report::{Column, Row, Value};
 use pagemill_sim::shared_cache::{CacheUse, TaskReport};
 use pagemill_types::Picos;
 
-use super::super::metric::{self, Metric, nanoseconds};
-use crate::quotient::quotient;
+use crate::quotient::{nanoseconds, quotient};
+use pagemill_report::metric::{self, Metric};
 
 /// What columns of the second task begin with.
 const PARTNER: &str = "partner_";

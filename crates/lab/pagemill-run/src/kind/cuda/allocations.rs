@@ -6,7 +6,7 @@ use pagemill_report::ColumnKind::Count;
 use pagemill_report::Row;
 use pagemill_sim::{AllocationReport, Report};
 
-use super::super::metric::{self, Metric};
+use pagemill_report::metric::{self, Metric};
 
 /// The most rows of allocations.
 const ROWS: usize = 50;

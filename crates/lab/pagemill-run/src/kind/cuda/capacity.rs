@@ -3,7 +3,7 @@
 use pagemill_report::ColumnKind::{Bytes, Number, Ratio};
 use pagemill_sim::Report;
 
-use super::super::metric::Metric;
+use pagemill_report::metric::Metric;
 
 /// The memory of a whole program.
 pub struct Capacity {

@@ -5,7 +5,7 @@ use pagemill_ptx::readable_text;
 use pagemill_report::Column;
 use pagemill_report::ColumnKind::{Count, Text};
 
-use super::super::metric::{self, Metric};
+use pagemill_report::metric::{self, Metric};
 
 /// Of the whole program: how many there are.
 #[rustfmt::skip]

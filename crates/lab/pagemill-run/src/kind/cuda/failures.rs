@@ -5,8 +5,8 @@ use pagemill_ptx::readable_text;
 use pagemill_report::ColumnKind::{Count, Text};
 use pagemill_report::{Row, Summary, Value};
 
-use super::super::metric::{self, Metric};
 use super::About;
+use pagemill_report::metric::{self, Metric};
 
 /// Whether launches failed.
 #[rustfmt::skip]

@@ -6,7 +6,8 @@ use pagemill_report::ColumnKind::TimeNs;
 use pagemill_report::Row;
 use pagemill_sim::LineReport;
 
-use super::super::metric::{self, Metric, nanoseconds};
+use crate::quotient::nanoseconds;
+use pagemill_report::metric::{self, Metric};
 
 /// The most rows of lines.
 const ROWS: usize = 50;

@@ -23,12 +23,12 @@ use pagemill_sim::{Report, managed_name};
 
 use super::View;
 use super::gpu::{self, RATIO, TIME_RATIO};
-use super::metric;
 use crate::pool::PointError;
 use crate::results::parameters;
 use crate::{Outcome, RunOptions};
 use allocations::FAULTED;
 use capacity::{CAPACITY, Capacity};
+use pagemill_report::metric;
 
 /// The columns of a GPU run, of launches that failed, of GPU memory, of source lines, and of mistakes of kernels.
 fn columns() -> Vec<Column> {

@@ -7,9 +7,9 @@ use pagemill_sim::{MigrationCounts, Report, Sampling};
 use pagemill_types::{Clock, Picos};
 use pagemill_workloads::Checked;
 
-use super::super::metric::{self, Metric, unless_zero};
 use super::ranges_per_page::RangesPerPage;
 use crate::quotient::quotient;
+use pagemill_report::metric::{self, Metric, unless_zero};
 
 #[rustfmt::skip]
 const RUN: &[Metric<Report>] = &[

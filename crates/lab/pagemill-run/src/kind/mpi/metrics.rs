@@ -5,8 +5,8 @@ use pagemill_sim::nic::{Cause, NicCounts, TranslationCounts};
 use pagemill_types::Picos;
 
 use super::super::att_metrics::{Translates, att_lookups, att_miss_rate, att_misses};
-use super::super::metric::{Metric, nanoseconds};
-use crate::quotient::quotient;
+use crate::quotient::{nanoseconds, quotient};
+use pagemill_report::metric::Metric;
 
 /// What a rank did, or what it did in one kind of call.
 #[derive(Clone, Debug, Default)]

@@ -4,8 +4,8 @@ use pagemill_report::Row;
 use pagemill_scenario::{Point, PointSpec};
 
 use super::metrics::{METRICS, MpiReport};
-use crate::kind::metric;
 use crate::results::parameters;
+use pagemill_report::metric;
 
 /// The row of the calls of a kind of a rank, or of all of the rank; `None` if the point is of another kind.
 pub fn row(point: &Point, rank: u32, call: Option<&str>, report: &MpiReport) -> Option<Row> {

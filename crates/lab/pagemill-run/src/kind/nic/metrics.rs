@@ -6,8 +6,8 @@ use pagemill_sim::nic::{NetworkCounts, NicCounts, TranslationCounts, WorldReport
 use pagemill_types::Picos;
 
 use super::super::att_metrics::{Translates, att_lookups, att_miss_rate, att_misses};
-use super::super::metric::{Metric, nanoseconds};
-use crate::quotient::quotient;
+use crate::quotient::{nanoseconds, quotient};
+use pagemill_report::metric::Metric;
 
 #[rustfmt::skip]
 pub const METRICS: &[Metric<Measured>] = &[

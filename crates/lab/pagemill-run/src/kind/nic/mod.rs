@@ -8,11 +8,11 @@ use pagemill_scenario::{NicPoint, NicWorkload, Point};
 use pagemill_sim::nic::pattern::{run_dma, run_ports};
 
 use super::View;
-use super::metric::{self, columns};
 use crate::Outcome;
 use crate::pool::PointError;
 use crate::results::parameters;
 use metrics::{METRICS, Measured};
+use pagemill_report::metric::{self, columns};
 
 pub const VIEW: View = View {
     identity: &[("workload", ColumnKind::Text, "the pattern of communication")],

@@ -4,7 +4,8 @@ use pagemill_policy::paging::UNIT_BYTES;
 use pagemill_report::ColumnKind::{Bytes, Count, TimeNs};
 use pagemill_sim::paging::PagingReport;
 
-use super::super::metric::{Metric, nanoseconds};
+use crate::quotient::nanoseconds;
+use pagemill_report::metric::Metric;
 
 #[rustfmt::skip]
 pub const METRICS: &[Metric<PagingReport>] = &[

@@ -8,11 +8,11 @@ use pagemill_scenario::{PagerPoint, PagerSource, Point};
 use pagemill_sim::paging::{Touches, replay, replay_recorded};
 
 use super::View;
-use super::metric;
 use crate::pool::PointError;
 use crate::results::parameters;
 use crate::{Outcome, RunOptions};
 use metrics::METRICS;
+use pagemill_report::metric;
 
 pub const VIEW: View = View {
     identity: &[

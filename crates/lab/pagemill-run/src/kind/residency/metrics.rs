@@ -3,7 +3,7 @@
 use pagemill_report::ColumnKind::{Bytes, BytesPerSecond, Count, Rate, Text, TimeNs};
 use pagemill_sim::uvm::UvmReport;
 
-use super::super::metric::Metric;
+use pagemill_report::metric::Metric;
 
 #[rustfmt::skip]
 pub const METRICS: &[Metric<UvmReport>] = &[

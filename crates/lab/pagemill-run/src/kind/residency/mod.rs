@@ -7,12 +7,12 @@ use pagemill_scenario::{Point, ResidencyPoint};
 use pagemill_sim::uvm::{self, UvmError};
 
 use super::View;
-use super::metric;
 use crate::pool::PointError;
 use crate::residency_row::{self, Identity};
 use crate::results::parameters;
 use crate::{Outcome, RunOptions};
 use metrics::METRICS;
+use pagemill_report::metric;
 
 pub const VIEW: View = View {
     identity: residency_row::IDENTITY,

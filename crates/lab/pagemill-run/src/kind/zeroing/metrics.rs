@@ -4,7 +4,8 @@ use pagemill_report::ColumnKind::{Count, Number, TimeNs};
 use pagemill_sim::fault_path::FaultPathReport;
 use pagemill_types::Clock;
 
-use super::super::metric::{Metric, nanoseconds};
+use crate::quotient::nanoseconds;
+use pagemill_report::metric::Metric;
 
 #[rustfmt::skip]
 pub const METRICS: &[Metric<Measured>] = &[

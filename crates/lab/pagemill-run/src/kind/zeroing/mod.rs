@@ -8,11 +8,11 @@ use pagemill_scenario::{Point, ZeroingPoint};
 use pagemill_sim::fault_path;
 
 use super::View;
-use super::metric;
 use crate::Outcome;
 use crate::pool::PointError;
 use crate::results::parameters;
 use metrics::{METRICS, Measured};
+use pagemill_report::metric;
 
 pub const VIEW: View = View {
     identity: &[

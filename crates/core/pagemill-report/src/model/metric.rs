@@ -1,7 +1,6 @@
-//! A metric, declared once: the column, what it counts, and how to get its value. `docs/results.md` is made of these declarations.
+//! A metric, declared once: the column, what it counts, and how to get its value.
 
-use pagemill_report::{Column, ColumnKind, Row, Value};
-use pagemill_types::Picos;
+use super::{Column, ColumnKind, Row, Value};
 
 /// A column: its name, what kind of number it holds, what that counts.
 pub type ColumnSpec = (&'static str, ColumnKind, &'static str);
@@ -90,9 +89,4 @@ pub fn prefixed_columns<T>(prefix: &str, metrics: &[Metric<T>]) -> Vec<Column> {
 /// A number that is left out where it is 0.
 pub fn unless_zero(number: u64) -> Option<Value> {
     (number > 0).then(|| number.into())
-}
-
-/// A span of time as the number of a column in nanoseconds.
-pub fn nanoseconds(span: Picos) -> f64 {
-    span.0 as f64 / 1e3
 }
