@@ -1,6 +1,7 @@
+use pagemill_report::metric::{self, Metric};
 use pagemill_report::{Column, ColumnKind, Fact, ResultSet, Row, Value};
 
-use super::costs::Costs;
+use super::costs::{Costs, Parts};
 use super::judge::{Advice, compare, median};
 use super::measure::{PoolUse, Run, Tried};
 use super::setting::Setting;
@@ -23,7 +24,16 @@ pub fn result_set(program: &str, tried: &[Tried], costs: &Costs, pages: usize) -
         measured: true,
         columns: columns(),
         rows: rows
-            .map(|(one, standing)| row(one, standing.name(), base_ns, costs))
+            .map(|(one, standing)| {
+                let row = Row::new().parameter("setting", one.setting.name());
+                let compared = Compared {
+                    one,
+                    standing: standing.name(),
+                    base_ns,
+                    costs,
+                };
+                metric::add(row, &metrics(), &compared)
+            })
             .collect(),
         ..ResultSet::default()
     };
@@ -47,104 +57,90 @@ fn each(one: &Tried, value: impl Fn(&Run) -> u64) -> Vec<u64> {
     one.runs.iter().map(value).collect()
 }
 
-fn columns() -> Vec<Column> {
-    let time = |name, doc| Column::metric(name, ColumnKind::TimeNs, doc);
-    let count = |name, doc| Column::metric(name, ColumnKind::Count, doc);
-    let text = |name, doc| Column::metric(name, ColumnKind::Text, doc);
-    vec![
-        Column::parameter("setting", ColumnKind::Text, "kind of pages"),
-        text(
-            "standing",
-            "beside the program as it is; a difference counts where no two runs overlap",
-        ),
-        time("wall_ns", "elapsed time, median"),
-        time("wall_least_ns", "elapsed time, fastest run"),
-        time("wall_most_ns", "elapsed time, slowest run"),
-        Column::metric(
-            "wall_ratio",
-            ColumnKind::Ratio,
-            "elapsed time beside the program as it is",
-        ),
-        time("user_ns", "CPU time of the program, median"),
-        time("kernel_ns", "CPU time of the kernel for it, median"),
-        count("faults", "page faults, median"),
-        count(
-            "huge_faults",
-            "faults of the whole machine that got a transparent huge page, least",
-        ),
-        time(
-            "clearing_ns",
-            "estimate: kernel time of finding and clearing pages",
-        ),
-        time(
-            "faulting_ns",
-            "estimate: kernel time of entering and leaving",
-        ),
-        time("mapping_ns", "estimate: kernel time of page-table entries"),
-        count("pool_pages", "pages that the pool lent, median"),
-        count("pool_refusals", "requests that the pool refused, most"),
-        time("cleaner_cpu_ns", "CPU time of the pool's cleaner, median"),
-        text("note", "what could not be tried, or had no effect, and why"),
+/// A setting beside the program as it is.
+struct Compared<'a> {
+    one: &'a Tried,
+    standing: &'a str,
+    base_ns: u64,
+    costs: &'a Costs,
+}
+
+impl Compared<'_> {
+    /// The median of a value of its runs, if there were any.
+    fn median(&self, value: impl Fn(&Run) -> u64) -> Option<u64> {
+        let values = each(self.one, value);
+        (!values.is_empty()).then(|| median(&values))
+    }
+
+    fn standing(&self) -> &str {
+        match (self.one.runs.is_empty(), self.one.setting) {
+            (true, _) => "not tried",
+            (false, Setting::AsIs) => "-",
+            (false, _) => self.standing,
+        }
+    }
+
+    fn huge_faults(&self) -> Option<u64> {
+        self.one.runs.iter().map(|run| run.huge_faults).min()
+    }
+
+    /// Where the kernel's time went, of the run with the median of it.
+    fn parts(&self) -> Option<Parts> {
+        let mut by_kernel: Vec<&Run> = self.one.runs.iter().collect();
+        by_kernel.sort_by_key(|run| run.usage.system_ns);
+        let usage = by_kernel.get(by_kernel.len() / 2)?.usage;
+        self.costs
+            .split(self.one.setting, &usage, self.huge_faults()?)
+    }
+
+    /// What the runs with a pool used of it.
+    fn of_pools(&self, value: impl Fn(&PoolUse) -> u64) -> Option<Vec<u64>> {
+        let pools = self.one.runs.iter().filter_map(|run| run.pool.as_ref());
+        let values: Vec<u64> = pools.map(value).collect();
+        (!values.is_empty()).then_some(values)
+    }
+
+    fn note(&self) -> Option<String> {
+        match self.one.runs.is_empty() {
+            true => Some(
+                self.one
+                    .obstacle
+                    .as_deref()
+                    .unwrap_or("it was not run")
+                    .to_owned(),
+            ),
+            false => note(self.one),
+        }
+    }
+}
+
+#[rustfmt::skip]
+fn metrics<'a>() -> [Metric<Compared<'a>>; 16] {
+    use ColumnKind::{Count, Ratio, Text, TimeNs};
+    [
+        Metric::new("standing", Text, "beside the program as it is; a difference counts where no two runs overlap", |of| of.standing().into()),
+        Metric::sometimes("wall_ns", TimeNs, "elapsed time, median", |of| Some(of.median(|run| run.usage.wall_ns)?.into())),
+        Metric::sometimes("wall_least_ns", TimeNs, "elapsed time, fastest run", |of| Some(each(of.one, |run| run.usage.wall_ns).into_iter().min()?.into())),
+        Metric::sometimes("wall_most_ns", TimeNs, "elapsed time, slowest run", |of| Some(each(of.one, |run| run.usage.wall_ns).into_iter().max()?.into())),
+        Metric::sometimes("wall_ratio", Ratio, "elapsed time beside the program as it is", |of| Some((of.median(|run| run.usage.wall_ns)? as f64 / of.base_ns.max(1) as f64).into())),
+        Metric::sometimes("user_ns", TimeNs, "CPU time of the program, median", |of| Some(of.median(|run| run.usage.user_ns)?.into())),
+        Metric::sometimes("kernel_ns", TimeNs, "CPU time of the kernel for it, median", |of| Some(of.median(|run| run.usage.system_ns)?.into())),
+        Metric::sometimes("faults", Count, "page faults, median", |of| Some(of.median(|run| run.usage.minor_faults)?.into())),
+        Metric::sometimes("huge_faults", Count, "faults of the whole machine that got a transparent huge page, least", |of| of.huge_faults().filter(|_| !of.one.setting.takes_stock()).map(Value::from)),
+        Metric::sometimes("clearing_ns", TimeNs, "estimate: kernel time of finding and clearing pages", |of| Some(of.parts()?.clearing_ns.round().into())),
+        Metric::sometimes("faulting_ns", TimeNs, "estimate: kernel time of entering and leaving", |of| Some(of.parts()?.faulting_ns.round().into())),
+        Metric::sometimes("mapping_ns", TimeNs, "estimate: kernel time of page-table entries", |of| Some(of.parts()?.mapping_ns.round().into())),
+        Metric::sometimes("pool_pages", Count, "pages that the pool lent, median", |of| Some(median(&of.of_pools(|pool| pool.lent_pages)?).into())),
+        Metric::sometimes("pool_refusals", Count, "requests that the pool refused, most", |of| Some(of.of_pools(|pool| pool.refused)?.into_iter().max()?.into())),
+        Metric::sometimes("cleaner_cpu_ns", TimeNs, "CPU time of the pool's cleaner, median", |of| Some(median(&of.of_pools(|pool| pool.cleaner_cpu_ns)?).into())),
+        Metric::sometimes("note", Text, "what could not be tried, or had no effect, and why", |of| Some(of.note()?.into())),
     ]
 }
 
-fn row(one: &Tried, standing: &str, base_ns: u64, costs: &Costs) -> Row {
-    let row = Row::new().parameter("setting", one.setting.name());
-    if one.runs.is_empty() {
-        let note = one.obstacle.as_deref().unwrap_or("it was not run");
-        return row.metric("standing", "not tried").metric("note", note);
-    }
-    let walls = each(one, |run| run.usage.wall_ns);
-    let wall_ns = median(&walls);
-    let mut row = row
-        .metric(
-            "standing",
-            if one.setting == Setting::AsIs {
-                "-"
-            } else {
-                standing
-            },
-        )
-        .metric("wall_ns", wall_ns)
-        .metric("wall_least_ns", walls.iter().min().copied().unwrap_or(0))
-        .metric("wall_most_ns", walls.iter().max().copied().unwrap_or(0))
-        .metric("wall_ratio", wall_ns as f64 / base_ns.max(1) as f64)
-        .metric("user_ns", median(&each(one, |run| run.usage.user_ns)))
-        .metric("kernel_ns", median(&each(one, |run| run.usage.system_ns)))
-        .metric("faults", median(&each(one, |run| run.usage.minor_faults)));
-    let huge_faults = each(one, |run| run.huge_faults)
-        .into_iter()
-        .min()
-        .unwrap_or(0);
-    if !one.setting.takes_stock() {
-        row = row.metric("huge_faults", huge_faults);
-    }
-    // Of the run with the median of kernel time.
-    let mut by_kernel: Vec<&Run> = one.runs.iter().collect();
-    by_kernel.sort_by_key(|run| run.usage.system_ns);
-    let usage = by_kernel[by_kernel.len() / 2].usage;
-    if let Some(parts) = costs.split(one.setting, &usage, huge_faults) {
-        row = row
-            .metric("clearing_ns", parts.clearing_ns.round())
-            .metric("faulting_ns", parts.faulting_ns.round())
-            .metric("mapping_ns", parts.mapping_ns.round());
-    }
-    let pools: Vec<_> = one.runs.iter().filter_map(|run| run.pool).collect();
-    if !pools.is_empty() {
-        let lent: Vec<u64> = pools.iter().map(|pool| pool.lent_pages).collect();
-        let cleaner: Vec<u64> = pools.iter().map(|pool| pool.cleaner_cpu_ns).collect();
-        row = row
-            .metric("pool_pages", median(&lent))
-            .metric(
-                "pool_refusals",
-                pools.iter().map(|pool| pool.refused).max().unwrap_or(0),
-            )
-            .metric("cleaner_cpu_ns", median(&cleaner));
-    }
-    match note(one) {
-        Some(note) => row.metric("note", note),
-        None => row,
-    }
+fn columns() -> Vec<Column> {
+    let setting = Column::parameter("setting", ColumnKind::Text, "kind of pages");
+    let metrics = metric::columns(&metrics());
+    std::iter::once(setting).chain(metrics).collect()
 }
 
 /// What a reader has to know before comparing the row.
