@@ -25,7 +25,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-policy", 9439),
     ("pagemill-ptx", 39267),
     ("pagemill-python", 2338),
-    ("pagemill-report", 7599),
+    ("pagemill-report", 7600),
     ("pagemill-run", 8367),
     ("pagemill-scenario", 7521),
     ("pagemill-sim", 31904),

@@ -2,12 +2,14 @@
 
 import os
 import subprocess
+from xml.etree import ElementTree
 
 import pagemill
 import pytest
 import screenshots
 from axe_playwright_python.sync_playwright import Axe
 from browser import SCREENSHOTS, Watched, launched
+from PIL import Image
 
 # A program whose data are four times what its GPU has: pages come and go.
 THRASHING = [
@@ -109,6 +111,33 @@ def test_a_notebook_shows_the_map(browser, tmp_path):
         assert float(frame.locator(".map").get_attribute("data-draw-ms")) >= 0
         watched.check()
         watched.shoot("notebook")
+
+
+def test_figures_and_rows_can_be_taken_along(results, browser, tmp_path):
+    """Figures in the colors of the page, rows with every digit."""
+    with opened(browser, results, "smoke/report.html", color_scheme="dark") as watched:
+        page = watched.page
+
+        def taken(place, form):
+            with page.expect_download() as download:
+                place.get_by_role("button", name=form, exact=True).click()
+            path = tmp_path / download.value.suggested_filename
+            download.value.save_as(path)
+            return path
+
+        figure = page.locator("figure").first
+        drawing = taken(figure, "SVG")
+        assert drawing.name.endswith("-figure-1.svg")
+        whole = ElementTree.parse(drawing).getroot()
+        assert "var(" not in drawing.read_text()
+        assert len(whole.findall("{*}svg")) == figure.locator(".panels > svg, .always > svg").count()
+        with Image.open(taken(figure, "PNG")) as picture:
+            assert picture.size == (2 * int(whole.get("width")), 2 * int(whole.get("height")))
+            assert picture.getpixel((1, 1))[:3] == (0x14, 0x18, 0x1D)
+            assert len(picture.convert("RGB").getcolors(1 << 24)) > 20
+        rows = taken(page.locator("main"), "CSV").read_text().splitlines()
+        assert rows == (results / "smoke/results.csv").read_text().splitlines()
+        watched.check()
 
 
 def test_every_program_is_in_every_figure(results, browser):

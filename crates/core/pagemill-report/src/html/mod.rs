@@ -14,7 +14,8 @@ use crate::style::STYLE;
 use crate::units::{ABSENT, human};
 use crate::{Claim, Column, ColumnKind, ColumnRole, DescriptionSection, Plot, ResultSet, Value};
 
-const SORT_SCRIPT: &str = include_str!("sort.js");
+/// What a reader can do with a report: sort its rows, and take figures and rows along.
+const SCRIPT: &str = concat!(include_str!("sort.js"), include_str!("take.js"));
 
 /// Only these texts may style and act; nothing may be fetched.
 pub(crate) fn content_policy(style: &str, scripts: &[&str]) -> String {
@@ -24,7 +25,7 @@ pub(crate) fn content_policy(style: &str, scripts: &[&str]) -> String {
     };
     let scripts: Vec<String> = scripts.iter().map(|script| hash(script)).collect();
     format!(
-        "default-src 'none'; base-uri 'none'; form-action 'none'; style-src {}; script-src {}",
+        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src {}; script-src {}",
         hash(style),
         scripts.join(" ")
     )
@@ -91,9 +92,9 @@ fn page(set: &ResultSet) -> Markup {
         html lang="en" {
             head {
                 @if set.maps.is_empty() {
-                    (head(&set.title, &[STYLE], &[SORT_SCRIPT]))
+                    (head(&set.title, &[STYLE], &[SCRIPT]))
                 } @else {
-                    (head(&set.title, &[STYLE, map::STYLE], &[SORT_SCRIPT, map::SCRIPT]))
+                    (head(&set.title, &[STYLE, map::STYLE], &[SCRIPT, map::SCRIPT]))
                 }
             }
             body {
@@ -114,7 +115,7 @@ fn page(set: &ResultSet) -> Markup {
                         (origin(set))
                     }
                 }
-                script { (PreEscaped(SORT_SCRIPT)) }
+                script { (PreEscaped(SCRIPT)) }
                 @if !set.maps.is_empty() { script { (PreEscaped(map::SCRIPT)) } }
             }
         }
