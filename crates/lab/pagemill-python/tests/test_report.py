@@ -79,7 +79,8 @@ def results(tmp_path_factory):
     command = os.environ["PAGEMILL"]
     for name, arguments in [("smoke", ["smoke"]), ("thrashing", THRASHING)]:
         subprocess.run([command, "run", *arguments, "--out", folder / name], check=True, capture_output=True)
-    subprocess.run([command, "report", "pages", folder / "thrashing"], check=True, capture_output=True)
+    # The page is called as the folder is: a path would be another one in each process.
+    subprocess.run([command, "report", "pages", "thrashing"], check=True, capture_output=True, cwd=folder)
     return folder
 
 
