@@ -225,6 +225,9 @@ fn thousands_of_rows_stay_under_three_megabytes() {
         page.contains(&format!("{} more are in", 5000 - rows)),
         "what is left out is said"
     );
+    // Its rows are not offered as a file.
+    assert!(page.contains("<table class=\"sortable\" data-partial>"));
+    assert!(!render(&ResultSet::default()).contains("data-partial>"));
 }
 
 #[test]

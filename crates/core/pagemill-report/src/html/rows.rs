@@ -35,7 +35,7 @@ pub(super) fn table(set: &ResultSet, columns: &[Column]) -> Markup {
         } @else {
             p.note { "Numbers are rounded here; pointing at one shows it exactly." }
             div.scroll.rows tabindex="0" role="region" aria-label="All rows" {
-                table.sortable {
+                table.sortable data-partial[left_out > 0] {
                     thead { tr {
                         @for column in columns {
                             th scope="col" class=[is_number(column).then_some("n")]

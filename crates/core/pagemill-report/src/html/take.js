@@ -67,6 +67,7 @@
     const name = `figure-${number + 1}`;
     offer(figure.querySelector("figcaption"), [["SVG", () => svg(figure, name)], ["PNG", () => png(figure, name)]]);
   });
-  for (const table of document.querySelectorAll("table.sortable"))
+  /* Rows that are not all here would look as if they were. */
+  for (const table of document.querySelectorAll("table.sortable:not([data-partial])"))
     offer(table.parentElement, [["CSV", () => csv(table)]]);
 }
