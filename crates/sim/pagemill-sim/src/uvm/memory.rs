@@ -69,7 +69,7 @@ impl Memory {
                 partition: 0,
             },
         };
-        let sleeper = Sleeper { reader, piece };
+        let sleeper = || Sleeper { reader, piece };
         let (host_link, translations) = (&mut self.paths.host_link, &mut self.translations);
         match self.manager.touch(at, request, sleeper, host_link) {
             Touch::Here(ready) | Touch::Arrives(ready) | Touch::LooksUpAgain(ready) => {

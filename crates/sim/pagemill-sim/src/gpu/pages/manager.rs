@@ -68,19 +68,19 @@ pub(crate) enum Manager<W> {
 
 /// Requests of the GPU.
 impl<W: Waiter> Manager<W> {
-    /// Where `request`, of `waiter`, finds its bytes; asked in non-decreasing time.
+    /// Where `request` finds its bytes; asked in non-decreasing time. `waiter` makes what sleeps if it has to, for a driver.
     #[inline]
     pub(crate) fn touch(
         &mut self,
         at: Picos,
         request: PageRequest,
-        waiter: W,
+        waiter: impl FnOnce() -> W,
         host_link: &mut HostLink,
     ) -> Touch {
         match self {
             Self::Fixed => Touch::Here(at),
             Self::Ranges(ranges) => ranges.touch(at, request, host_link),
-            Self::Driver(pages) => pages.touch(at, waiter),
+            Self::Driver(pages) => pages.touch(at, waiter()),
         }
     }
 

@@ -163,7 +163,7 @@ impl Pages {
                 partition,
             },
         };
-        let sleeping = Sleeping {
+        let sleeping = || Sleeping {
             request: Request {
                 stage: Stage::Issued,
                 ..*request
