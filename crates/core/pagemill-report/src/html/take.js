@@ -57,7 +57,7 @@
   };
   /* What cells hold exactly stands in their titles. */
   const csv = (table) => {
-    const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
     const cell = (one) => one.title || (one.textContent.trim() === "–" ? "" : one.textContent.trim());
     const lines = [...table.rows].map((row) => [...row.cells].map((one) => quoted(cell(one))).join(","));
     save("rows.csv", new Blob([lines.join("\n") + "\n"], { type: "text/csv" }));

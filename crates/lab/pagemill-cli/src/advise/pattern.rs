@@ -90,7 +90,7 @@ struct Rated<'a> {
     scaling_error: Option<f64>,
     /// Bytes read, over the time of all reads and of the calls before them.
     bandwidth_with_setup: f64,
-    /// Of the first row over this one.
+    /// Of the first row over this one, once all are rated.
     best_over_this: f64,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Kernel<'a> {
     sleeps: Vec<Sleep>,
     heap: EventHeap,
     /// The page manager's number in the heap, behind those of all actors.
-    manager: u32,
+    manager_number: u32,
     memory: &'a mut Memory,
     /// Whether the page manager is in the heap.
     manager_awake: bool,
@@ -40,7 +40,7 @@ impl<'a> Kernel<'a> {
         Self {
             machine,
             sleeps: vec![Sleep::default(); grid.len() as usize],
-            manager: grid.len(),
+            manager_number: grid.len(),
             grid,
             heap: EventHeap::default(),
             memory,
@@ -58,7 +58,7 @@ impl<'a> Kernel<'a> {
         start: Picos,
         watch: &mut dyn FnMut(u64) -> bool,
     ) -> Option<Picos> {
-        self.heap.restart(start, self.manager + 1);
+        self.heap.restart(start, self.manager_number + 1);
         self.end = start;
         for actor in 0..self.grid.len() {
             self.heap.push(start, actor);
@@ -76,7 +76,7 @@ impl<'a> Kernel<'a> {
             if at.saturating_since(self.heap.origin()).0 > MAX_LAUNCH_TIME.0 / 2 {
                 self.heap.move_origin(at);
             }
-            if actor == self.manager {
+            if actor == self.manager_number {
                 self.run_manager(at);
             } else {
                 self.run_actor(at, actor);
@@ -127,7 +127,7 @@ impl<'a> Kernel<'a> {
             && let Some(due) = manager.due()
         {
             self.manager_awake = true;
-            self.heap.push(due, self.manager);
+            self.heap.push(due, self.manager_number);
         }
     }
 
