@@ -111,6 +111,12 @@ impl Map {
         index.ok().map(|index| self.pages[index].1.as_slice())
     }
 
+    /// Whether nothing arrived, left, or changed its state.
+    pub fn is_blank(&self) -> bool {
+        self.counts.iter().all(|count| *count == 0)
+            && self.tiles.iter().all(|tile| *tile == Tile::default())
+    }
+
     /// The bytes of a file.
     pub fn encode(&self) -> Vec<u8> {
         let header = Header {

@@ -217,6 +217,14 @@ fn a_hundred_million_accesses_fit_in_five_megabytes() {
 }
 
 #[test]
+fn a_map_is_blank_until_something_changes() {
+    assert!(recorded(&[], SMALL).is_blank());
+    for cause in 0..4 {
+        assert!(!recorded(&[change(0, cause, 0, 0, 64)], SMALL).is_blank());
+    }
+}
+
+#[test]
 fn a_map_of_four_planes_is_still_read() {
     // As files were written before there were marks: the header does not count the planes.
     let old = std::fs::read("tests/four-planes.map").expect("a map of the first version");

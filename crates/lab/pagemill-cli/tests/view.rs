@@ -41,6 +41,20 @@ fn a_run_can_be_viewed() {
 
 /// Maps and rows have one definition of what moved again.
 #[test]
+fn where_nothing_is_paged_there_is_no_map() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copies = "transfer.mode=programmer-copy";
+    run_in(
+        folder.path(),
+        &["run", "smoke", "--set", copies, "--out", "results"],
+    )
+    .result();
+    assert!(!names(&folder.path().join("results")).contains(&"pages.json".to_owned()));
+    let page = fs::read_to_string(folder.path().join("results/report.html")).expect("a page");
+    assert!(!page.contains("Where the pages were"));
+}
+
+#[test]
 fn what_moved_again_is_the_same_in_maps_and_rows() {
     let folder = tempfile::tempdir().expect("a folder");
     let modes = "transfer.mode=[\"multi-range\", \"single-range\", \"whole-page\"]";

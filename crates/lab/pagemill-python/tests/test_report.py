@@ -230,6 +230,9 @@ def test_the_map_at_three_zooms(results, browser, shots, width, scheme):
                 page.keyboard.press("+")
                 page.keyboard.press("Shift+ArrowUp")
         assert len(set(pictures)) == 3
+        # What is no memory has the color of the page.
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert paper == "rgb({}, {}, {})".format(*view(page, "view.colors().none"))
         # No zoom is one color: there is something to see.
         colors = page.evaluate(
             """() => {

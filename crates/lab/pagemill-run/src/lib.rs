@@ -184,11 +184,16 @@ pub fn terminal_view(set: &ResultSet, scenario: &Scenario) -> ResultSet {
     results::headline(set, kind::view(&scenario.points[0].spec))
 }
 
-/// The page maps of the points that have one.
+/// Whether `map` is a page map with something to see.
+pub fn has_changes(map: &[u8]) -> bool {
+    pagemill_map::Map::decode(map).is_ok_and(|map| !map.is_blank())
+}
+
+/// The page maps of the points whose pages moved.
 pub fn maps(points: &[Point], outcomes: &[Outcome]) -> Vec<PageMap> {
     let recorded = points.iter().zip(outcomes);
     recorded
-        .filter(|(_, outcome)| !outcome.page_map.is_empty())
+        .filter(|(_, outcome)| has_changes(&outcome.page_map))
         .map(|(point, outcome)| PageMap {
             title: point.to_string(),
             data: outcome.page_map.clone(),

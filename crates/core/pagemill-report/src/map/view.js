@@ -112,7 +112,13 @@ class MapView {
   colors() {
     const style = getComputedStyle(this.root);
     const read = (name) => style.getPropertyValue(name).trim();
-    const rgb = (name) => [1, 3, 5].map((at) => parseInt(read(name).slice(at, at + 2), 16));
+    /* A canvas reads a color in whatever form a style has it. */
+    const pen = element("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+    const rgb = (name) => {
+      pen.fillStyle = read(name);
+      pen.fillRect(0, 0, 1, 1);
+      return [...pen.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+    };
     return {
       ink: read("--ink"), dim: read("--dim"), rule: read("--rule"), paper: read("--paper"), soft: read("--soft"), focus: read("--link"),
       absent: rgb("--map-absent"), partial: rgb("--map-partial"), present: rgb("--map-present"), departed: rgb("--map-departed"),

@@ -75,7 +75,8 @@ fn table_maps(job: &Job, point: &Point, points: usize) -> Vec<PageMap> {
         _ => format!("{point}, table of rank {rank}"),
     };
     let maps = job.table_maps().into_iter();
-    maps.map(|(rank, data)| PageMap {
+    let seen = maps.filter(|(_, data)| pagemill_run::has_changes(data));
+    seen.map(|(rank, data)| PageMap {
         title: title(rank),
         data,
     })

@@ -187,10 +187,14 @@ pub fn result_set(
             warnings,
             ..Summary::default()
         },
-        maps: vec![PageMap {
-            title: String::new(),
-            data: run.map.clone(),
-        }],
+        maps: Some(run.map.clone())
+            .filter(|map| pagemill_run::has_changes(map))
+            .map(|data| PageMap {
+                title: String::new(),
+                data,
+            })
+            .into_iter()
+            .collect(),
         description: vec![DescriptionSection {
             title: "Recording".to_owned(),
             entries: vec![DescriptionEntry {
