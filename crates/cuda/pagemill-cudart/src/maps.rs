@@ -20,13 +20,18 @@ fn describe_in(maps: &str, address: u64) -> Option<String> {
     let rights = fields.next()?;
     let name = fields.nth(3).unwrap_or("");
     Some(match name {
-        _ if rights.starts_with("---") => return None,
+        _ if rights.starts_with("---") || is_ours(name) => return None,
         "[heap]" => "malloc or new: its heap".to_owned(),
         "" => "malloc or mmap: anonymous memory".to_owned(),
         _ if name.starts_with("[stack") => "a local variable: its stack".to_owned(),
         _ if name.starts_with('[') => name.trim_matches(['[', ']']).to_owned(),
         _ => format!("a variable or mapping of {name}"),
     })
+}
+
+/// Whether a mapping is this library's own: the room behind managed memory, and its own file.
+fn is_ours(name: &str) -> bool {
+    name.starts_with("/memfd:pagemill") || name.contains("/libpagemill_")
 }
 
 #[cfg(test)]

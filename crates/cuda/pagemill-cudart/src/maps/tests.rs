@@ -5,6 +5,8 @@ const MAPS: &str = "\
 01000000-01100000 rw-p 00000000 00:00 0                                  [heap]
 7f0000000000-7f0000100000 rw-p 00000000 00:00 0
 7f0000100000-7f0000200000 ---p 00000000 00:00 0
+7f0000200000-7f0000300000 rw-s 00000000 00:01 20                         /memfd:pagemill-managed (deleted)
+7f0000300000-7f0000400000 rw-p 00000000 fe:01 12346                      /opt/libpagemill_cudart.so
 7ffe00000000-7ffe00100000 rw-p 00000000 00:00 0                          [stack]
 ";
 
@@ -15,6 +17,8 @@ fn memory_is_named_by_its_range() {
         (0x0100_0010, Some("malloc or new: its heap")),
         (0x7f00_000f_ffff, Some("malloc or mmap: anonymous memory")),
         (0x7f00_0010_0000, None),
+        (0x7f00_0020_0000, None),
+        (0x7f00_0030_0000, None),
         (0x7ffe_0000_0000, Some("a local variable: its stack")),
         (0x0050_0000, None),
     ] {

@@ -3,6 +3,9 @@
 use super::error::NearAllocation;
 use super::{Allocation, DeviceMemory, Nearest};
 
+/// An access that misses an allocation by less is explained by the allocation, whatever memory it meets there.
+const MISSED_BY_BYTES: u128 = 4096;
+
 impl DeviceMemory {
     /// What lies nearest to `address`, freed allocations included when they hold it.
     pub fn nearest(&self, address: u64) -> Nearest {
@@ -46,10 +49,11 @@ impl DeviceMemory {
             .filter_map(|at| self.allocations.get(at))
             .map(near);
         let allocation = candidates.min_by_key(|near| near.distance.map(i128::abs));
-        let is_inside = allocation
-            .as_ref()
-            .is_some_and(|near| near.distance.is_none());
-        let describe = self.cpu_memory.filter(|_| !is_inside);
+        let is_close = allocation.as_ref().is_some_and(|near| {
+            near.distance
+                .is_none_or(|distance| distance.unsigned_abs() < MISSED_BY_BYTES)
+        });
+        let describe = self.cpu_memory.filter(|_| !is_close);
         let on_cpu = describe.and_then(|describe| describe(address));
         let on_cpu = on_cpu.map(|name| NearAllocation {
             name,

@@ -49,6 +49,23 @@ fn bytes_end_where_the_allocation_does() {
 }
 
 #[test]
+fn what_just_misses_an_allocation_is_explained_by_it() {
+    let mut memory = DeviceMemory::new();
+    memory.know_cpu_memory(|_| Some("its heap".to_owned()));
+    let a = memory.alloc("a", 4000, 1).expect("there is room");
+    for (address, words) in [
+        (a + 4000, "which ends right before"),
+        (a + 8000, "which ends 4000 bytes before"),
+        (a - 4, "which starts 4 bytes after"),
+        (a + 8096, "or cudaMallocHost"),
+        (a - 4096, "or cudaMallocHost"),
+    ] {
+        let said = memory.nearest(address).to_string();
+        assert!(said.ends_with(words), "{address:#x}: {said}");
+    }
+}
+
+#[test]
 fn freed_memory_is_remembered() {
     let mut memory = DeviceMemory::new();
     let a = memory.alloc("a", 64, 1).expect("there is room");
