@@ -27,7 +27,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-python", 2338),
     ("pagemill-report", 7600),
     ("pagemill-run", 8372),
-    ("pagemill-scenario", 7521),
+    ("pagemill-scenario", 7529),
     ("pagemill-sim", 31904),
     ("pagemill-testkit", 1698),
     ("pagemill-trace", 1265),

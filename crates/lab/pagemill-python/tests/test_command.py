@@ -46,6 +46,17 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         pagemill.pager([sys.executable, "-c", ""], memory="much", to="compressed")
 
 
+def test_what_is_no_text_or_path_is_named() -> None:
+    with pytest.raises(TypeError, match="memory=4096 is a int"):
+        pagemill.pager("true", memory=4096, to="compressed")
+    with pytest.raises(TypeError, match="scenario=5 is a int.*smoke"):
+        pagemill.run(5)
+    with pytest.raises(TypeError, match="command=8 is a int"):
+        pagemill.cuda(["./program", 8])
+    with pytest.raises(pagemill.InputError, match="did you mean `a100-pcie4-x86`"):
+        pagemill.Gpu("a100")
+
+
 def test_a_cuda_program_that_is_none_is_refused() -> None:
     with pytest.raises((pagemill.InputError, pagemill.RunError)):
         pagemill.cuda("/nowhere/program", mode="whole-page")

@@ -11,7 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[4]
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 
-# What a notebook shows of a cell is the value of its last line. Each is asked for the form that a browser would draw.
+# What a notebook shows of a cell is the value of its last line. Each is asked for the forms that a browser would draw: one that has none is
+# shown as text, which for a figure says nothing.
 RUN = """
 import ast, json, sys
 
@@ -22,7 +23,9 @@ for source in json.load(sys.stdin):
     exec(compile(tree, "cell", "exec"), names)
     if shown:
         value = eval(compile(ast.Expression(shown.value), "cell", "eval"), names)
-        getattr(value, "_repr_html_", lambda: None)()
+        forms = [getattr(value, form)() for form in ("_repr_html_", "_repr_png_") if hasattr(value, form)]
+        if source.rstrip().splitlines()[-1].split("(")[0].endswith(".plot"):
+            assert any(isinstance(form, bytes) and form.startswith(b"\\x89PNG") for form in forms), f"no picture of {source}"
 """
 
 

@@ -3,14 +3,18 @@
 /// The known name that `found` most likely stands for.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = found.to_lowercase();
+    // The first part of a name is as near as the name: `a100` is `a100-pcie4-x86`, not `h100`.
+    let is_first_part = |name: &str| {
+        name.strip_prefix(&lower)
+            .is_some_and(|rest| rest.starts_with('-'))
+    };
+    let distance = |name: &str| match name.to_lowercase() {
+        name if is_first_part(&name) => 0,
+        name => strsim::damerau_levenshtein(&lower, &name),
+    };
     known
         .into_iter()
-        .map(|name| {
-            (
-                strsim::damerau_levenshtein(&lower, &name.to_lowercase()),
-                name,
-            )
-        })
+        .map(|name| (distance(name), name))
         .filter(|(distance, name)| *distance <= 1.max(name.chars().count() / 3))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
@@ -40,6 +44,10 @@ mod tests {
         assert_eq!(nearest("bandwith", known), Some("bandwidth"));
         assert_eq!(nearest("Latency", known), Some("latency"));
         assert_eq!(nearest("frequency", known), None);
+        assert_eq!(
+            nearest("A100", ["h100", "a100-pcie4-x86"]),
+            Some("a100-pcie4-x86")
+        );
     }
 
     #[test]

@@ -14,7 +14,8 @@ Kernels are launched on NumPy arrays, under any policy::
     gpu.launch("kernel.ptx", "kernel", grid=4, block=256, args=[a, 1024])
     a.numpy()
 
-Programs run as by the command, which the wheel has inside::
+Programs run as by the command, which the wheel of a release has inside (one that pip builds of the sources has not; `command_path` says
+where it is looked for)::
 
     pagemill.cuda("./program", mode="whole-page").to_pandas()
     pagemill.advise("pattern", "grid-stride", factor=1.5, machine="a100-pcie4-x86")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -32,3 +33,15 @@ def listed(name: str, given: Any, what: str) -> list[Any]:
     if isinstance(given, (str, bytes, bytearray, Mapping)) or not isinstance(given, Iterable):
         raise TypeError(f"{name}={given!r} is a {type(given).__name__}: a list of {what} is needed")
     return list(given)
+
+
+def text(name: str, given: Any, example: str) -> str:
+    """`given` where it is text; otherwise TypeError with an example."""
+    if not isinstance(given, str):
+        raise TypeError(f"{name}={given!r} is a {type(given).__name__}: text is needed, such as {example}")
+    return given
+
+
+def path(name: str, given: Any, example: str) -> str:
+    """The path that `given` is; otherwise TypeError with an example."""
+    return text(name, os.fspath(given) if isinstance(given, os.PathLike) else given, example)

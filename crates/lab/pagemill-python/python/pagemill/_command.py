@@ -1,6 +1,7 @@
 """What the command ``pagemill`` does with programs and results, from Python.
 
-The wheel has the command inside; the environment variable ``PAGEMILL`` names another one.
+The wheel of a release has the command inside. One that ``pip install ./crates/lab/pagemill-python`` builds has not: build the command with
+``cargo build --release`` then, and name it with the environment variable ``PAGEMILL``, or have it in ``PATH``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Unpack, overload
 
-from pagemill import _native
+from pagemill import _checks, _native
 from pagemill._native import InputError, RunError
 from pagemill._options import (
     AdviseModelOptions,
@@ -47,7 +48,10 @@ def command_path() -> str:
     beside = Path(sysconfig.get_path("scripts")) / "pagemill"
     found = os.environ.get("PAGEMILL") or (str(beside) if beside.exists() else shutil.which("pagemill"))
     if not found:
-        raise RunError("there is no command `pagemill`: install the wheel of a release, or name the command with the variable PAGEMILL")
+        raise RunError(
+            "there is no command `pagemill`, and a wheel that pip builds of the sources has none inside: build it with `cargo build --release`, "
+            "and set PAGEMILL=target/release/pagemill (or install the wheel of a release)"
+        )
     return found
 
 
@@ -90,7 +94,7 @@ def pager(command: Words, *, memory: str, to: str, **options: Unpack[PagerOption
 
     Parameters, results and errors are those of `cuda`, with the options of ``pagemill pager run``.
     """
-    return _run_program(["pager", "run"], {"memory": memory.replace(" ", ""), "to": to, **options}, command)
+    return _run_program(["pager", "run"], {"memory": _checks.text("memory", memory, '"2 GiB"').replace(" ", ""), "to": to, **options}, command)
 
 
 def zero(command: Words, **options: Unpack[ZeroOptions]) -> str:
@@ -225,4 +229,4 @@ def _flags(options: Mapping[str, object]) -> list[str]:
 def _words(command: Words) -> list[str]:
     if isinstance(command, str | os.PathLike):
         return [os.fspath(command)]
-    return [os.fspath(word) for word in command]
+    return [_checks.path("command", word, '["./program", "8"]') for word in _checks.listed("command", command, "words")]

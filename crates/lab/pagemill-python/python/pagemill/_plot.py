@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 Rows = Sequence[Mapping[str, Any]]
@@ -17,18 +20,36 @@ _PANEL_INCHES = (7.0, 3.6)
 # Those of the HTML report.
 _COLORS = ("#4477aa", "#ee6677", "#228833", "#b8941a", "#2fa3c9", "#aa3377", "#7f878f", "#d0721c")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "_", "|")
-_UNITS = {"time_ns": "ns", "bytes": "B", "bytes_per_second": "B/s"}
+# Of each kind of number, the step from a unit to the next, and the units.
+_UNITS = {
+    "time_ns": (1000, ("ns", "µs", "ms", "s")),
+    "bytes": (1024, ("B", "KiB", "MiB", "GiB", "TiB")),
+    "bytes_per_second": (1000, ("B/s", "KB/s", "MB/s", "GB/s", "TB/s")),
+}
+_DPI = 110
+
+
+@functools.cache
+def _shown_figure() -> type[Figure]:
+    """A figure that notebooks draw, whether or not they imported pyplot."""
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            picture = io.BytesIO()
+            self.savefig(picture, format="png", dpi=_DPI, bbox_inches="tight")
+            return picture.getvalue()
+
+    return ShownFigure
 
 
 def draw(plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str, str]]) -> Figure:
     """One figure, with a panel for each value of ``panel_by``."""
-    from matplotlib.figure import Figure
-
     shown = [row for row in rows if all(row.get(name) == value for name, value in plot["only"].items())]
     by = plot["panel_by"]
     panels = _distinct(shown, by) if by else [None]
     width, height = _PANEL_INCHES
-    figure = Figure(figsize=(width, height * max(len(panels), 1)), layout="constrained")
+    figure = _shown_figure()(figsize=(width, height * max(len(panels), 1)), layout="constrained")
     for number, panel in enumerate(panels, 1):
         axes = figure.add_subplot(len(panels), 1, number)
         part = [row for row in shown if by is None or row.get(by) == panel]
@@ -81,11 +102,40 @@ def _means(rows: Rows, keys: Sequence[str], metric: str) -> dict[tuple[Any, ...]
     return {key: sum(numbers) / len(numbers) for key, numbers in values.items()}
 
 
+def _kind(column: str, columns: Mapping[str, Mapping[str, str]]) -> str:
+    return columns.get(column, {}).get("kind", "")
+
+
 def _label(axes_title: str, metric: str, columns: Mapping[str, Mapping[str, str]]) -> str:
-    if axes_title:
-        return axes_title
-    unit = _UNITS.get(columns.get(metric, {}).get("kind", ""), "")
-    return f"{metric} ({unit})" if unit else metric
+    """The title of an axis; its ticks have the units."""
+    unit = _UNITS.get(_kind(metric, columns), (1, ("",)))[1][0]
+    return axes_title or metric.removesuffix(f"_{unit}").removesuffix("_bytes").replace("_", " ")
+
+
+def _tick(value: float, kind: str) -> str:
+    """`value` with the unit that people use for so much."""
+    if value == 0:
+        return "0"
+    step, units = _UNITS.get(kind, (1, ("",)))
+    place = 0
+    while place + 1 < len(units) and abs(value) >= step:
+        value, place = value / step, place + 1
+    text = f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
+    return f"{text} {units[place]}".rstrip()
+
+
+def _ticks(axis: Axis, kind: str) -> None:
+    """Labels with units instead of powers; where a logarithmic axis spans few powers, more of them."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+    if axis.get_scale() == "log":
+        low, high = axis.get_view_interval()
+        span = math.log10(high / low)
+        few = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]) if span < 0.7 else LogLocator(subs=(1, 2, 5))
+        if span < 2.5:
+            axis.set_major_locator(few)
+        axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(lambda value, _: _tick(value, kind))
 
 
 def _bars(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str, str]]) -> None:
@@ -107,8 +157,9 @@ def _bars(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str,
             axes.plot(places, values, linestyle="none", marker=_MARKERS[place % len(_MARKERS)], color=color, label=str(name))
         else:
             axes.bar(places, values, width, color=color, label=str(name))
-    axes.set_xticks(range(len(groups)), [str(group) for group in groups])
-    _finish(axes, plot, columns)
+    # One group needs no name: the series are what is compared.
+    axes.set_xticks(range(len(groups)), [str(group) for group in groups] if len(groups) > 1 else [""] * len(groups))
+    _finish(axes, {**plot, "x_title": " "} if len(groups) == 1 else plot, columns)
 
 
 def _lines(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str, str]]) -> None:
@@ -130,6 +181,9 @@ def _lines(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str
         axes.set_xticks(range(len(places)), [str(place) for place in places])
     elif plot["log2_x"] and all(place > 0 for place in places):
         axes.set_xscale("log", base=2)
+        axes.set_xticks(places[:: math.ceil(len(places) / 8)])
+    if is_number:
+        _ticks(axes.xaxis, _kind(plot["x"], columns))
     _finish(axes, plot, columns)
 
 
@@ -146,6 +200,7 @@ def _stacked(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[s
         bottom = [low + height for low, height in zip(bottom, heights)]
     axes.set_xlabel(plot["x_title"] or plot["x"])
     axes.set_ylabel(plot["y_title"])
+    _ticks(axes.yaxis, "" if plot["as_shares"] else _kind(plot["parts"][0][0], columns))
     axes.legend(fontsize="small")
 
 
@@ -160,12 +215,14 @@ def _heat(axes: Axes, plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str,
     axes.set_yticks(range(len(down)), [str(y) for y in down])
     axes.set_xlabel(plot["x_title"] or plot["x"])
     axes.set_ylabel(plot["y_title"] or plot["y"])
-    axes.figure.colorbar(image, ax=axes, label=_label("", plot["value"], columns))
+    bar = axes.figure.colorbar(image, ax=axes, label=_label("", plot["value"], columns))
+    _ticks(bar.ax.yaxis, _kind(plot["value"], columns))
 
 
 def _finish(axes: Axes, plot: Plot, columns: Mapping[str, Mapping[str, str]]) -> None:
     if plot["log"] and any(line > 0 for line in axes.dataLim.intervaly):
         axes.set_yscale("log")
+    _ticks(axes.yaxis, "" if plot["normalize_to"] is not None else _kind(plot["y"], columns))
     axes.set_xlabel(plot["x_title"] or plot["x"])
     axes.set_ylabel(_label(plot["y_title"], plot["y"], columns))
     axes.grid(axis="y", alpha=0.3)

@@ -47,7 +47,7 @@ class Scenario:
             name, text, machines = _written(source)
             self._loaded = _native.Loaded.of_text(name, text, machines, sets, self._policies)
         else:
-            self._loaded = _native.Loaded.read(os.fspath(source), sets, self._policies)
+            self._loaded = _native.Loaded.read(_checks.path("scenario", source, '"smoke" (pagemill.scenarios() has all), a path or a dict'), sets, self._policies)
 
     @property
     def name(self) -> str:
