@@ -7,6 +7,7 @@
 mod claims;
 mod compare;
 pub mod csv;
+mod distinguish;
 pub mod html;
 pub mod json;
 mod map;
@@ -31,6 +32,7 @@ mod units;
 
 pub use claims::{ClaimSpec, Expectation, Measure, Reduce, Selection, evaluate};
 pub use compare::{CompareError, Comparison, Terms, compare};
+pub use distinguish::distinguish;
 pub use map::PageMap;
 pub use model::{
     Claim, Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, Fact, Finding,

@@ -82,7 +82,7 @@ pub fn write_view(title: &str, maps: &[PageMap], mut out: impl Write) -> io::Res
             body {
                 main.wide-page {
                     h1 { (title) }
-                    (map::section(maps))
+                    (map::section(maps, None))
                 }
                 script { (maud::PreEscaped(map::SCRIPT)) }
             }
@@ -108,7 +108,7 @@ pub fn viewer() -> Viewer {
     Viewer {
         style: [STYLE, map::STYLE].concat(),
         script: map::SCRIPT,
-        markup: map::viewer(&[]).into_string(),
+        markup: map::viewer(&[], None).into_string(),
     }
 }
 

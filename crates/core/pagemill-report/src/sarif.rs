@@ -43,11 +43,12 @@ pub fn write(set: &ResultSet, root: &Path, mut out: impl Write) -> io::Result<()
     out.flush()
 }
 
-fn is_defect(row: &Row) -> bool {
+pub(crate) fn is_defect(row: &Row) -> bool {
     text(row, "table") == "defect"
 }
 
-fn text<'a>(row: &'a Row, name: &str) -> &'a str {
+/// The text of a row; empty where it has none.
+pub(crate) fn text<'a>(row: &'a Row, name: &str) -> &'a str {
     match row.get(name) {
         Some(Value::Text(text)) => text,
         _ => "",

@@ -230,6 +230,81 @@ fn thousands_of_rows_stay_under_three_megabytes() {
     assert!(!render(&ResultSet::default()).contains("data-partial>"));
 }
 
+/// Rows of a program, its kernels and a mistake, as runs of CUDA programs have them.
+fn program() -> ResultSet {
+    let row = |table: &str| Row::new().parameter("table", table);
+    let kernel = |name: &str, time_ns: u64| {
+        row("kernel")
+            .parameter("kernel", name)
+            .metric("time_ns", time_ns)
+            .metric("launches", 2u64)
+    };
+    let whole = row("program")
+        .parameter("machine", "gtx480")
+        .parameter("mode", "whole-page")
+        .metric("time_ns", 2_000_000u64)
+        .metric("migrated_bytes", 3u64 << 20)
+        .metric("findings", 1u64);
+    let mistake = row("defect")
+        .parameter("line", "sum.cu:7")
+        .metric("defect", "shared-race")
+        .metric("detail", "kernel sum, block 4");
+    ResultSet {
+        rows: vec![
+            whole,
+            kernel("a", 1),
+            kernel("b", 500_000),
+            kernel("c", 2),
+            kernel("d", 3),
+            mistake,
+        ],
+        ..ResultSet::default()
+    }
+}
+
+#[test]
+fn the_answer_comes_first() {
+    let page = render(&program());
+    let (answer, rows) = page.split_once("id=\"rows\"").expect("rows");
+    for part in [
+        "gtx480",
+        "whole-page",
+        "2.00 ms",
+        "3.00 MiB",
+        "<td>b</td><td>500 µs</td><td>25.0 %</td><td>2</td>",
+    ] {
+        assert!(answer.contains(part), "{part}");
+    }
+    assert!(answer.contains("<td>sum.cu:7</td><td>shared-race</td><td>kernel sum, block 4</td>"));
+    assert!(!answer.contains("<td>a</td>"), "only the three dearest");
+    // What the rows are about has a table each, with the columns that it fills.
+    let tables: Vec<&str> = rows.split("<h3>").skip(1).collect();
+    assert_eq!(tables.len(), 3);
+    assert!(tables[1].starts_with("kernel") && !tables[1].contains("migrated"));
+    let unhurt = ResultSet {
+        rows: program().rows.into_iter().take(1).collect(),
+        ..ResultSet::default()
+    };
+    assert!(render(&unhurt).contains("No mistake was found"));
+}
+
+#[test]
+fn a_figure_compares() {
+    let mut set = crate::common::sample();
+    let all = render(&set).matches("<figure>").count();
+    set.rows.truncate(1);
+    assert!(render(&set).matches("<figure>").count() < all);
+}
+
+#[test]
+fn of_many_points_the_slowest_is_named_by_what_differs() {
+    let page = render(&crate::common::sample());
+    assert!(
+        page.contains("Slowest: lps, whole-page, unit bytes 4096"),
+        "{page}"
+    );
+}
+
 #[test]
 fn an_empty_result_makes_a_page() {
     assert_harmless(&render(&ResultSet::default()));

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{Finished, run};
 use crate::toolkit::{Toolkit, root};
+use pagemill_report::{ColumnKind, human};
 use serde_json::Value;
 
 const MIB: u64 = 1 << 20;
@@ -274,7 +275,12 @@ fn the_advice_can_be_applied() {
         applied.stdout,
         "hash_join: 1 of 1 values agree with the CPU\n"
     );
-    let said = format!("takes {best} ns of simulated time instead of {before}");
+    let time = |ns: u64| human(&ns.into(), ColumnKind::TimeNs);
+    let said = format!(
+        "takes {} of simulated time instead of {}",
+        time(best),
+        time(before)
+    );
     assert!(applied.stderr.contains(&said), "{said}: {}", applied.stderr);
     assert!(applied.stderr.contains("kept"), "{}", applied.stderr);
 }

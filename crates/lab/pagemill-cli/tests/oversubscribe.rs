@@ -62,11 +62,7 @@ fn the_gpu_has_the_peak_over_the_factor() {
         assert_eq!(number(fits, "evictions"), 0);
         // Each of the two launches needs six pages where four fit.
         assert!(number(exceeds, "evictions") >= 4, "{exceeds}");
-        for part in [
-            "runs twice",
-            "12582912 bytes at its peak",
-            "a GPU with 8388608",
-        ] {
+        for part in ["runs twice", "12.0 MiB at its peak", "a GPU with 8.00 MiB"] {
             assert!(said.contains(part), "{said}");
         }
         assert!(said.contains("on a GPU of 8 MiB"), "{said}");

@@ -13,21 +13,21 @@ const REASONS_MAX: usize = 3;
 
 /// The reasons of the slowest points with a page map.
 pub(crate) fn of(points: &[Point], outcomes: &[Outcome]) -> Vec<Finding> {
-    let mut told: Vec<(&Point, &Outcome, Map)> = points
-        .iter()
+    let mut told: Vec<(String, &Outcome, Map)> = crate::point_names(points)
+        .into_iter()
         .zip(outcomes)
         .filter_map(|(point, outcome)| Some((point, outcome, Map::decode(&outcome.page_map).ok()?)))
         .collect();
     let slowness = |outcome: &Outcome| outcome.row.number("time_ns").unwrap_or(0.0);
     told.sort_by(|a, b| slowness(b.1).total_cmp(&slowness(a.1)));
-    let of_point = |(point, outcome, map): &(&Point, &Outcome, Map)| {
+    let of_point = |(point, outcome, map): &(String, &Outcome, Map)| {
         let run = Run {
             row: &outcome.row,
             details: &outcome.details,
             map,
         };
         let finding = |(reason, hint): (String, &str)| Finding {
-            point: point.to_string(),
+            point: point.clone(),
             reason,
             hint: hint.to_owned(),
         };
@@ -132,7 +132,7 @@ impl Run<'_> {
         let asked = asked.map(|(metric, doing)| (of(metric), doing)).into_iter();
         let mut what: Vec<String> = asked
             .filter(|(count, _)| *count > 0.0)
-            .map(|(count, doing)| format!("{count:.0} {doing}"))
+            .map(|(count, doing)| format!("{} {doing}", counted(count)))
             .collect();
         for (sum, doing) in [(moved, "moved to the GPU"), (remote, "used in CPU memory")] {
             if sum > 0.0 {
@@ -140,7 +140,7 @@ impl Run<'_> {
             }
         }
         if misses > 0.0 {
-            what.push(format!("{misses:.0} look-ups missed in the TLB"));
+            what.push(format!("{} look-ups missed in the TLB", counted(misses)));
         }
         let reason = format!(
             "warps wait {waited}, summed over them, for results of {}, {} of all waiting: {}",
@@ -155,10 +155,10 @@ impl Run<'_> {
         let (busy, time) = (self.number("driver_busy_ns"), self.number("time_ns"));
         (time > 0.0 && busy >= 0.3 * time).then(|| {
             let reason = format!(
-                "the driver is at work {} of the time: {:.0} batches for {:.0} faults",
+                "the driver is at work {} of the time: {} batches for {} faults",
                 share(busy / time),
-                self.number("batches"),
-                self.number("faults")
+                counted(self.number("batches")),
+                counted(self.number("faults"))
             );
             (
                 reason,
@@ -188,7 +188,8 @@ impl Run<'_> {
         let mean = moved / pieces.max(1.0);
         (pieces > 1000.0 && mean < 4096.0 && self.link_use() < 0.6).then(|| {
             let reason = format!(
-                "{pieces:.0} migrations of {} each: their latency counts, the link is used to {}",
+                "{} migrations of {} each: their latency counts, the link is used to {}",
+                counted(pieces),
                 bytes(mean),
                 share(self.link_use())
             );
@@ -263,7 +264,7 @@ impl Run<'_> {
         let most = moved_again(self.map).max_by_key(|(_, again)| *again);
         most.map_or_else(String::new, |(band, again)| {
             format!(
-                "{} ({} again, of its {})",
+                "{} ({} again; it has {})",
                 band.name,
                 bytes(again as f64),
                 bytes(band.bytes as f64)
@@ -292,6 +293,10 @@ fn line_name(row: &Row) -> String {
 
 fn bytes(number: f64) -> String {
     human(&Value::Float(number), ColumnKind::Bytes)
+}
+
+fn counted(number: f64) -> String {
+    human(&Value::Float(number), ColumnKind::Count)
 }
 
 fn share(part: f64) -> String {

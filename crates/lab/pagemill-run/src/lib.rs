@@ -191,12 +191,30 @@ pub fn has_changes(map: &[u8]) -> bool {
 
 /// The page maps of the points whose pages moved.
 pub fn maps(points: &[Point], outcomes: &[Outcome]) -> Vec<PageMap> {
-    let recorded = points.iter().zip(outcomes);
+    let recorded = point_names(points).into_iter().zip(outcomes);
     recorded
         .filter(|(_, outcome)| has_changes(&outcome.page_map))
-        .map(|(point, outcome)| PageMap {
-            title: point.to_string(),
+        .map(|(title, outcome)| PageMap {
+            title,
             data: outcome.page_map.clone(),
+        })
+        .collect()
+}
+
+/// What tells each point from the others: `bfs, whole-page`.
+pub(crate) fn point_names(points: &[Point]) -> Vec<String> {
+    let keys = |point: &Point| {
+        let swept = point.parameters.iter();
+        swept
+            .map(|key| (key.path.clone(), key.written.clone()))
+            .collect()
+    };
+    let names = pagemill_report::distinguish(&points.iter().map(keys).collect::<Vec<_>>());
+    let named = names.into_iter().zip(points);
+    named
+        .map(|(name, point)| match name.is_empty() {
+            true => point.to_string(),
+            false => name,
         })
         .collect()
 }

@@ -1,5 +1,6 @@
 //! `report.html`: one file that needs nothing else, now or in ten years.
 
+mod answer;
 mod rows;
 
 use std::io::{self, Write};
@@ -9,10 +10,10 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 use crate::map;
-use crate::plot::{Figure, figure, narrow_figure};
+use crate::plot::{Figure, compares, figure, narrow_figure};
 use crate::style::STYLE;
 use crate::units::{ABSENT, human};
-use crate::{Claim, Column, ColumnKind, ColumnRole, DescriptionSection, Plot, ResultSet, Value};
+use crate::{Claim, Column, ColumnKind, DescriptionSection, Plot, ResultSet, Value};
 
 /// What a reader can do with a report: sort its rows, and take figures and rows along.
 const SCRIPT: &str = concat!(include_str!("sort.js"), include_str!("take.js"));
@@ -83,8 +84,9 @@ impl<'a> DrawnPlot<'a> {
 
 fn page(set: &ResultSet) -> Markup {
     let columns = set.all_columns();
+    let plots = set.plots.iter().filter(|plot| compares(set, plot));
     let figures: Vec<DrawnPlot> = (1..)
-        .zip(&set.plots)
+        .zip(plots)
         .map(|(number, plot)| DrawnPlot::new(set, plot, number))
         .collect();
     html! {
@@ -103,12 +105,12 @@ fn page(set: &ResultSet) -> Markup {
                     (contents(set, &figures))
                     (claims(set))
                     (findings(set))
-                    (map::section(&set.maps))
+                    (map::section(&set.maps, set.findings.first().map(|finding| finding.point.as_str())))
                     @if !figures.is_empty() {
                         h2 id="figures" { "Figures" }
                         @for figure in &figures { (figure_block(figure)) }
                     }
-                    (rows::table(set, &columns))
+                    (rows::tables(set, &columns))
                     (column_list(&columns))
                     (description(set))
                     footer {
@@ -157,6 +159,7 @@ fn header(set: &ResultSet) -> Markup {
                     @for warning in &set.summary.warnings { li.fails { (warning) } }
                 }
             }
+            (answer::section(set))
             @for paragraph in paragraphs { p { (paragraph) } }
             @if !set.summary.facts.is_empty() {
                 dl.facts {
@@ -199,48 +202,51 @@ fn contents(set: &ResultSet, figures: &[DrawnPlot<'_>]) -> Markup {
     }
 }
 
+/// A table in a frame that scrolls where the page is narrow; headings of numbers begin with `>`.
+fn framed(label: &str, heads: &[&str], rows: &Markup) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(label) {
+            table.wrap.stack {
+                thead { tr { @for head in heads {
+                    th.n[head.starts_with('>')] scope="col" { (head.trim_start_matches('>')) }
+                } } }
+                tbody { (rows) }
+            }
+        }
+    }
+}
+
 fn claims(set: &ResultSet) -> Markup {
     let (hold, fail, open) = set.summary.verdicts();
+    let heads = ["Verdict", "Claim", ">Published", ">Measured"];
+    let rows = html! { @for claim in &set.summary.claims { (claim_row(claim)) } };
     html! {
         @if !set.summary.claims.is_empty() {
             h2 id="claims" { "Published claims, and what came out here" }
             p { (hold) " hold, " (fail) " do not, " (open) " cannot be judged by this run." }
-            div.scroll tabindex="0" role="region" aria-label="Claims" {
-                table.wrap {
-                    thead { tr {
-                        th scope="col" { "Verdict" }
-                        th scope="col" { "Claim" }
-                        th.n scope="col" { "Published" }
-                        th.n scope="col" { "Measured" }
-                    } }
-                    tbody { @for claim in &set.summary.claims { (claim_row(claim)) } }
-                }
-            }
+            (framed("Claims", &heads, &rows))
         }
     }
 }
 
 /// The reasons of each point in a row, with what to try.
 fn findings(set: &ResultSet) -> Markup {
+    let (first, last) = (set.findings.first(), set.findings.last());
+    let several = first.map(|one| &one.point) != last.map(|one| &one.point);
+    let heads = ["Point", "What takes the time", "What to try"];
+    let rows = html! {
+        @for group in set.findings.chunk_by(|a, b| a.point == b.point) {
+            @for (index, finding) in group.iter().enumerate() { tr {
+                @if several && index == 0 { th scope="row" rowspan=(group.len()) { (finding.point) } }
+                td.long { (finding.reason) }
+                td.long { (finding.hint) }
+            } }
+        }
+    };
     html! {
         @if !set.findings.is_empty() {
             h2 id="reasons" { "Why it was slow" }
-            div.scroll tabindex="0" role="region" aria-label="Reasons" {
-                table.wrap {
-                    thead { tr {
-                        th scope="col" { "Point" }
-                        th scope="col" { "What takes the time" }
-                        th scope="col" { "What to try" }
-                    } }
-                    tbody { @for group in set.findings.chunk_by(|a, b| a.point == b.point) {
-                        @for (index, finding) in group.iter().enumerate() { tr {
-                            @if index == 0 { th scope="row" rowspan=(group.len()) { (finding.point) } }
-                            td.long { (finding.reason) }
-                            td.long { (finding.hint) }
-                        } }
-                    } }
-                }
-            }
+            (framed("Reasons", &heads[usize::from(!several)..], &rows))
         }
     }
 }
@@ -308,35 +314,19 @@ fn figure_block(drawn: &DrawnPlot<'_>) -> Markup {
 }
 
 fn column_list(columns: &[Column]) -> Markup {
+    let rows = html! {
+        @for column in columns { tr {
+            td { code { (column.name) } }
+            td { (unit_name(column.kind)) }
+            td.long { (column.doc) }
+        } }
+    };
     html! {
         h2 id="columns" { "Columns" }
-        div.scroll tabindex="0" role="region" aria-label="Columns" {
-            table.wrap {
-                thead { tr {
-                    th scope="col" { "Name" }
-                    th scope="col" { "Role" }
-                    th scope="col" { "Unit in the files" }
-                    th scope="col" { "Meaning" }
-                } }
-                tbody {
-                    @for column in columns {
-                        tr {
-                            td { code { (column.name) } }
-                            td { (role_name(column.role)) }
-                            td { (unit_name(column.kind)) }
-                            td.long { (column.doc) }
-                        }
-                    }
-                }
-            }
+        details {
+            summary { "What each of the " (counted(columns.len(), "column")) " means" }
+            (framed("Columns", &["Name", "Unit in the files", "Meaning"], &rows))
         }
-    }
-}
-
-fn role_name(role: ColumnRole) -> &'static str {
-    match role {
-        ColumnRole::Parameter => "parameter",
-        ColumnRole::Metric => "metric",
     }
 }
 
@@ -364,27 +354,18 @@ fn description(set: &ResultSet) -> Markup {
 
 fn description_section(section: &DescriptionSection) -> Markup {
     let has_sources = section.entries.iter().any(|entry| !entry.source.is_empty());
+    let heads = ["Setting", "Value", "Source"];
+    let rows = html! {
+        @for entry in &section.entries { tr {
+            td { code { (entry.name) } }
+            td { (entry.value) }
+            @if has_sources { td.long { (entry.source) } }
+        } }
+    };
     html! {
-        details open {
+        details {
             summary { (section.title) }
-            div.scroll tabindex="0" role="region" aria-label=(section.title) {
-                table.wrap {
-                    thead { tr {
-                        th scope="col" { "Setting" }
-                        th scope="col" { "Value" }
-                        @if has_sources { th scope="col" { "Source" } }
-                    } }
-                    tbody {
-                        @for entry in &section.entries {
-                            tr {
-                                td { code { (entry.name) } }
-                                td { (entry.value) }
-                                @if has_sources { td.long { (entry.source) } }
-                            }
-                        }
-                    }
-                }
-            }
+            (framed(&section.title, &heads[..2 + usize::from(has_sources)], &rows))
         }
     }
 }

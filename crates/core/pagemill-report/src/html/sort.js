@@ -1,3 +1,18 @@
+/* A table of few rows and many columns is turned: a line for each column, so that nothing runs out of the page. */
+for (const table of document.querySelectorAll("table.sortable")) {
+  const heads = [...table.tHead.rows[0].cells], rows = [...table.tBodies[0].rows];
+  if (rows.length > 3 || heads.length <= 8) continue;
+  const body = document.createElement("tbody");
+  heads.forEach((head, column) => {
+    const line = body.insertRow(), name = document.createElement("th");
+    name.scope = "row";
+    name.title = head.title;
+    name.append(...head.childNodes);
+    line.append(name, ...rows.map((row) => row.cells[column].cloneNode(true)));
+  });
+  table.replaceChildren(body);
+  table.className = "wrap turned";
+}
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells];
   const body = table.tBodies[0];

@@ -1,5 +1,7 @@
 {
-  const base = document.title.replace(/ – pagemill$/, "").replace(/[^\p{L}\p{N}]+/gu, "-");
+  const slug = (text) => text.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "");
+  const title = document.title.replace(/ – pagemill$/, "");
+  const base = slug(title.split("/").pop()) || "pagemill";
   const save = (name, blob) => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
@@ -30,7 +32,16 @@
     const paper = made("rect");
     const whole = made("svg");
     whole.append(style, paper);
-    let [width, height] = [0, 0];
+    let [width, height] = [0, 52];
+    const heading = (text, y, size) => {
+      const line = made("text");
+      const ink = colors.getPropertyValue("--ink");
+      for (const [name, value] of Object.entries({ x: 8, y, fill: ink, "font-size": size, "font-family": "system-ui, sans-serif" })) line.setAttribute(name, value);
+      line.textContent = text;
+      whole.append(line);
+    };
+    heading(figure.querySelector("h3").textContent, 22, 16);
+    heading(title, 42, 12);
     for (const image of figure.querySelectorAll(".panels > svg, .always > svg")) {
       const panel = image.cloneNode(true);
       panel.setAttribute("y", height);
@@ -56,11 +67,13 @@
     canvas.toBlob((blob) => save(`${name}.png`, blob));
   };
   /* What cells hold exactly stands in their titles. */
-  const csv = (table) => {
+  const csv = (table, name) => {
     const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
     const cell = (one) => one.title || (one.textContent.trim() === "–" ? "" : one.textContent.trim());
-    const lines = [...table.rows].map((row) => [...row.cells].map((one) => quoted(cell(one))).join(","));
-    save("rows.csv", new Blob([lines.join("\n") + "\n"], { type: "text/csv" }));
+    const read = [...table.rows].map((row) => [...row.cells].map(cell));
+    const turned = table.classList.contains("turned") ? read[0].map((_, column) => read.map((row) => row[column])) : read;
+    const lines = turned.map((row) => row.map(quoted).join(","));
+    save(`${name}.csv`, new Blob([lines.join("\n") + "\n"], { type: "text/csv" }));
   };
   [...document.querySelectorAll("figure")].forEach((figure, number) => {
     if (!figure.querySelector("svg")) return;
@@ -68,6 +81,8 @@
     offer(figure.querySelector("figcaption"), [["SVG", () => svg(figure, name)], ["PNG", () => png(figure, name)]]);
   });
   /* Rows that are not all here would look as if they were. */
-  for (const table of document.querySelectorAll("table.sortable:not([data-partial])"))
-    offer(table.parentElement, [["CSV", () => csv(table)]]);
+  for (const table of document.querySelectorAll(".rows table:not([data-partial])")) {
+    const name = slug(table.parentElement.getAttribute("aria-label").replace(/^All /, ""));
+    offer(table.parentElement, [["CSV", () => csv(table, name)]]);
+  }
 }

@@ -20,8 +20,8 @@ pub struct PageMap {
     pub data: Vec<u8>,
 }
 
-/// The section of `maps`; nothing where there are none.
-pub(crate) fn section(maps: &[PageMap]) -> Markup {
+/// The section of `maps`, of which that with the title `first` is seen first; nothing where there are none.
+pub(crate) fn section(maps: &[PageMap], first: Option<&str>) -> Markup {
     let mut bytes = 0;
     let fits = |map: &&PageMap| {
         bytes += map.data.len().div_ceil(3) * 4;
@@ -39,18 +39,18 @@ pub(crate) fn section(maps: &[PageMap]) -> Markup {
             @if left_out > 0 {
                 p.note { "The maps of " (left_out) " of " (maps.len()) " points are left out, which would make this page too large: run fewer points." }
             }
-            @if !shown.is_empty() { (viewer(&shown)) }
+            @if !shown.is_empty() { (viewer(&shown, first)) }
         }
     }
 }
 
 /// The controls, the canvas and the table, with the data of `maps`.
-pub(crate) fn viewer(maps: &[&PageMap]) -> Markup {
+pub(crate) fn viewer(maps: &[&PageMap], first: Option<&str>) -> Markup {
     html! {
         div.map {
             div.map-controls {
                 @if maps.len() > 1 {
-                    label { "Point " select.map-run { @for map in maps { option { (map.title) } } } }
+                    label { "Point " select.map-run { @for map in maps { option selected[first == Some(&map.title)] { (map.title) } } } }
                 }
                 label { "Allocation " select.map-band {} }
                 label { "Cause " select.map-cause {} }

@@ -52,7 +52,7 @@ class MapView {
     this.span = null;
     this.until = Infinity;
     this.listen();
-    if (this.maps.length) this.load(0);
+    if (this.maps.length) this.load(this.pick ? this.pick.selectedIndex : 0);
   }
 
   /* Shows another map, in base64; answers when it can be seen. */
@@ -104,7 +104,7 @@ class MapView {
   layout() {
     const width = this.canvas.clientWidth || 320;
     const narrow = width < 560;
-    const left = narrow ? 8 : 120;
+    const left = narrow ? 8 : 140;
     const height = LAUNCH_HEIGHT + (narrow ? 300 : MAP_HEIGHT) + STRIPS.length * STRIP_HEIGHT + AXIS_HEIGHT;
     return { width, height, left, narrow, right: 8, top: LAUNCH_HEIGHT, mapHeight: narrow ? 300 : MAP_HEIGHT, plot: width - left - 8 };
   }

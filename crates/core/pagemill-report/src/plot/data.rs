@@ -68,6 +68,11 @@ impl Grid {
         self.cells[x * self.series.len() + series].mean()
     }
 
+    /// The means that there are.
+    pub fn values(&self) -> Vec<f64> {
+        self.cells.iter().filter_map(Average::mean).collect()
+    }
+
     /// Whether no pair of keys has a value.
     pub fn is_empty(&self) -> bool {
         self.cells.iter().all(|cell| cell.count == 0)

@@ -18,7 +18,7 @@ mod svg;
 
 pub use declare::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, Published, StackedBars};
 pub use render::drawings;
-pub(crate) use render::{Figure, figure, narrow_figure};
+pub(crate) use render::{Figure, compares, figure, narrow_figure};
 
 #[cfg(test)]
 mod tests;

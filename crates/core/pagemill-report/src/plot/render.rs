@@ -66,6 +66,22 @@ pub(crate) fn narrow_figure(set: &ResultSet, plot: &Plot, prefix: &str) -> Figur
     draw(set, plot, prefix, Layout::NARROW)
 }
 
+/// Whether `plot` shows more than one series of two values: less is said by the rows.
+pub(crate) fn compares(set: &ResultSet, plot: &Plot) -> bool {
+    let source = Source::new(set, plot);
+    let (x, series, y) = match &plot.form {
+        PlotForm::Bars(form) => (&form.x, &form.series, &form.y),
+        PlotForm::Lines(form) => (&form.x, &form.series, &form.y),
+        PlotForm::Stacked(_) | PlotForm::HeatMap(_) => return true,
+    };
+    let keys = (source.keys(x), source.keys(series));
+    let grid = source.grid((x, keys.0), (series, keys.1), y);
+    let values = grid.values();
+    let is_one_series = grid.series.len() < 2;
+    values.is_empty()
+        || values.len() > 1 + usize::from(is_one_series) && values.iter().any(|value| *value != 0.0)
+}
+
 fn draw(set: &ResultSet, plot: &Plot, prefix: &str, layout: Layout) -> Figure {
     let source = Source::new(set, plot);
     let titles = Titles {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pagemill_report::table::{TableStyle, render};
-use pagemill_report::{OutputDir, ResultSet};
+use pagemill_report::{ColumnKind, OutputDir, ResultSet, human};
 use pagemill_run::Stdout;
 use pagemill_run::advisor::{
     ALLOCATION_ROW, Answer, CHANGE_ROW, Configuration, Progress, Question, apply, calls_to_add,
@@ -151,8 +151,9 @@ fn run_with_advice(
     let run = apply(spec, answer.capacity_bytes, &answer.best, stdout);
     let (code, time_ns) = run.map_err(failure)?;
     note(&format!(
-        "pagemill: with the calls that are advised, the program takes {time_ns} ns of simulated time instead of {}",
-        answer.before_ns
+        "pagemill: with the calls that are advised, the program takes {} of simulated time instead of {}",
+        human(&time_ns.into(), ColumnKind::TimeNs),
+        human(&answer.before_ns.into(), ColumnKind::TimeNs)
     ));
     Ok(code)
 }

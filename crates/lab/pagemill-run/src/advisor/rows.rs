@@ -1,7 +1,7 @@
 //! An answer as rows: the allocations, then the changes that were tried, those first that gain the most.
 
 use pagemill_report::ColumnKind::{Bytes, Count, Ratio, Text, TimeNs};
-use pagemill_report::{Column, DescriptionEntry, DescriptionSection, ResultSet, Row, Value};
+use pagemill_report::{Column, DescriptionEntry, DescriptionSection, ResultSet, Row, Value, human};
 use pagemill_scenario::CudaPoint;
 
 use super::allocations::{Allocation, Launched};
@@ -124,8 +124,9 @@ fn about(answer: &Answer) -> String {
     let refused = count(&|verdict| matches!(verdict, Verdict::OutputDiffers(_)));
     let memory = match answer.capacity_bytes {
         Some(bytes) => format!(
-            " It has {} bytes at its peak on a GPU with {bytes}.",
-            answer.peak_bytes
+            " It has {} at its peak on a GPU with {}.",
+            human(&answer.peak_bytes.into(), Bytes),
+            human(&bytes.into(), Bytes)
         ),
         None => String::new(),
     };

@@ -5,7 +5,8 @@ use std::path::Path;
 use pagemill_cudart::{REPLACED_NOTE, STRIPPED_NOTE};
 
 const STRIPPED: &str = "it has NVIDIA's CUDA runtime inside and no symbols by which it could be replaced: link it with \
-     `nvcc -cudart shared`, or keep its symbols (no `strip`, no `-Xlinker -s`)";
+     `nvcc -cudart shared` (pip's nvcc first needs `ln -s libcudart.so.13 libcudart.so` in its `lib`, and `-L` of it), or keep \
+     its symbols (no `strip`, no `-Xlinker -s`)";
 
 const UNSEEN: &str = "name a program that uses CUDA. One with a shared runtime may have found another: see which libcudart.so \
      `ldd` shows, and whether it has an RPATH of its own. One that is linked with `-static` cannot be given another runtime: \

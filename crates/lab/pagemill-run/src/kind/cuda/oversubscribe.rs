@@ -2,6 +2,7 @@
 
 use std::io::{Read, Seek, Write};
 
+use pagemill_report::{ColumnKind, human};
 use pagemill_scenario::{CudaPoint, CudaRun};
 use pagemill_sim::{Allocated, Report};
 
@@ -28,13 +29,15 @@ pub fn memory(spec: &CudaPoint) -> Result<Option<u64>, PointError> {
         .map_err(|reason| PointError::Refused(format!("{program}: {reason}")))?;
     let real = peak.peak_bytes as f64 / bytes as f64;
     note(&format!(
-        "{program} has {} bytes at its peak, so it gets a GPU with {bytes}: factor {real:.3}",
-        peak.peak_bytes
+        "{program} has {} at its peak, so it gets a GPU with {}: factor {real:.3}",
+        human(&peak.peak_bytes.into(), ColumnKind::Bytes),
+        human(&bytes.into(), ColumnKind::Bytes)
     ));
     if (real / factor - 1.0).abs() > TOLERANCE {
         note(&format!(
-            "factor {real:.3} instead of {factor}: GPU memory is given out in pages of {page_bytes} bytes, and the program has \
-             few; larger data come closer"
+            "factor {real:.3} instead of {factor}: GPU memory is given out in pages of {}, and the program has \
+             few; larger data come closer",
+            human(&page_bytes.into(), ColumnKind::Bytes)
         ));
     }
     Ok(Some(bytes))
