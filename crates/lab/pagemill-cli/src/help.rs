@@ -63,11 +63,31 @@ fn with_names(command: Command) -> Command {
     command.mut_subcommands(with_names)
 }
 
+/// Command lines for the manual, of which a test runs the parser over each.
+const EXAMPLES: &str = include_str!("help/examples.txt");
+
 /// Writes a manual page for each command and subcommand into `folder`.
 pub fn manuals(folder: &Path) -> Result<(), Failure> {
     let failed = |error| Failure::Run(format!("cannot write to {}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(failed)?;
-    clap_mangen::generate_to(crate::args::command(), folder).map_err(failed)
+    let mut command = crate::args::command().disable_help_subcommand(true);
+    command.build();
+    write_pages(&command, "pagemill", folder).map_err(failed)
+}
+
+fn write_pages(command: &Command, name: &str, folder: &Path) -> std::io::Result<()> {
+    let mut text = Vec::new();
+    let page = clap_mangen::Man::new(command.clone());
+    page.render_title(&mut text)?;
+    page.render_name_section(&mut text)?;
+    write_sections(command, name, &mut text)?;
+    let exits = crate::args::command();
+    let exits = exits.get_after_help().map(ToString::to_string);
+    let exits = exits.unwrap_or_default().replace("Exit codes: ", "");
+    writeln!(text, ".SH \"EXIT STATUS\"\n{}", escaped(&exits))?;
+    std::fs::write(folder.join(page.get_filename()), text)?;
+    let mut subcommands = command.get_subcommands();
+    subcommands.try_for_each(|one| write_pages(one, &format!("{name} {}", one.get_name()), folder))
 }
 
 /// One manual page of everything: the command, then each subcommand as a section.
@@ -83,22 +103,46 @@ fn write_manual(command: &Command, mut out: &mut dyn Write) -> std::io::Result<(
     write_subcommands(command, "pagemill", out)
 }
 
-fn write_subcommands(
-    command: &Command,
-    above: &str,
-    mut out: &mut dyn Write,
-) -> std::io::Result<()> {
+fn write_subcommands(command: &Command, above: &str, out: &mut dyn Write) -> std::io::Result<()> {
     for subcommand in command
         .get_subcommands()
         .filter(|command| command.get_name() != "help")
     {
         let name = format!("{above} {}", subcommand.get_name());
         writeln!(out, ".SH \"{}\"", name.to_uppercase())?;
-        let page = clap_mangen::Man::new(subcommand.clone());
-        page.render_description_section(&mut out)?;
-        page.render_synopsis_section(&mut out)?;
-        page.render_options_section(&mut out)?;
+        write_sections(subcommand, &name, out)?;
         write_subcommands(subcommand, &name, out)?;
     }
     Ok(())
 }
+
+/// How `name` is called, what it does, its options, and examples.
+fn write_sections(command: &Command, name: &str, mut out: &mut dyn Write) -> std::io::Result<()> {
+    let page = clap_mangen::Man::new(command.clone());
+    let usage = command.clone().render_usage().to_string();
+    let usage = escaped(&usage.replace("Usage: ", "").replace("       ", ""));
+    writeln!(out, ".SH SYNOPSIS\n.nf\n{usage}\n.fi")?;
+    page.render_description_section(&mut out)?;
+    page.render_options_section(&mut out)?;
+    if command.get_subcommands().next().is_some() {
+        page.render_subcommands_section(&mut out)?;
+    }
+    let is_own = |line: &&str| {
+        line.strip_prefix(name)
+            .is_some_and(|rest| matches!(rest.get(..1), None | Some(" ")))
+    };
+    let examples: Vec<String> = EXAMPLES.lines().filter(is_own).map(escaped).collect();
+    if !examples.is_empty() {
+        writeln!(out, ".SH EXAMPLES\n.nf\n{}\n.fi", examples.join("\n"))?;
+    }
+    Ok(())
+}
+
+/// Text that a manual shows as it is.
+fn escaped(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    text.replace("\n.", "\n\\&.").replace("\n'", "\n\\&'")
+}
+
+#[cfg(test)]
+mod tests;

@@ -123,6 +123,14 @@ fn every_command_is_in_the_completions_and_in_the_manual() {
         let section = format!(".SH \"PAGEMILL {}\"", command.to_uppercase());
         assert!(manual.contains(&section), "{section}");
     }
+    let page = std::fs::read_to_string(pages.join("pagemill-cuda.1")).expect("a page");
+    for part in [
+        ".SH SYNOPSIS\n.nf\npagemill cuda [OPTIONS] \\-\\- <PROGRAM>...\n",
+        ".SH EXAMPLES\n.nf\npagemill cuda \\-\\- ./program\n",
+        ".SH \"EXIT STATUS\"\n0 done, 1 the run failed",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
     assert!(
         manual.starts_with(".ie") && manual.contains(".TH pagemill 1"),
         "{manual}"
