@@ -1,7 +1,6 @@
 """The rows kept in validation/ are those of this code."""
 
 import os
-import re
 import subprocess
 import sys
 import tomllib
@@ -37,22 +36,3 @@ def test_every_file_of_simulated_rows_says_how_it_is_made(root: Path) -> None:
     assert claims <= listed, sorted(claims - listed)
     for file in listed:
         assert (root / "validation" / f"{file}.csv").exists(), file
-
-
-def cells(lines: list[str]) -> list[dict[str, str]]:
-    """Rows of a printed table, by the names over its columns, which two spaces divide."""
-    head = next(index for index, line in enumerate(lines) if line.split()[:2] == ["workload", "mode"])
-    names = re.split(r"\s{2,}", lines[head].strip())
-    rows = [re.split(r"\s{2,}", line.strip()) for line in lines[head + 1 :]]
-    return [dict(zip(names, row, strict=True)) for row in rows if len(row) == len(names)]
-
-
-def test_readmes_first_table_is_of_this_code(root: Path, pagemill_command: str) -> None:
-    call = [pagemill_command, "run", root / "scenarios/quickstart.toml"]
-    ran = subprocess.run(call, capture_output=True, text=True, timeout=LIMIT_S, check=True)
-    printed = cells(ran.stdout.splitlines())
-    table = cells((root / "README.md").read_text().splitlines())
-    assert len(table) >= 5
-    for row in table:
-        same = next(made for made in printed if all(made[name] == row[name] for name in ("workload", "mode")))
-        assert {name: same[name] for name in row} == row, f"README and this code differ in {row['workload']}, {row['mode']}"

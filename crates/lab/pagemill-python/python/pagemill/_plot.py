@@ -29,18 +29,18 @@ _UNITS = {
 _DPI = 110
 
 
+def _png(figure: Any) -> bytes:
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=_DPI, bbox_inches="tight")
+    return picture.getvalue()
+
+
 @functools.cache
-def _shown_figure() -> type[Figure]:
-    """A figure that notebooks draw, whether or not they imported pyplot."""
+def _shown_figure() -> Any:
+    """The class of figures that notebooks draw, whether or not they imported pyplot."""
     from matplotlib.figure import Figure
 
-    class ShownFigure(Figure):
-        def _repr_png_(self) -> bytes:
-            picture = io.BytesIO()
-            self.savefig(picture, format="png", dpi=_DPI, bbox_inches="tight")
-            return picture.getvalue()
-
-    return ShownFigure
+    return type("ShownFigure", (Figure,), {"_repr_png_": _png})
 
 
 def draw(plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str, str]]) -> Figure:
@@ -49,7 +49,7 @@ def draw(plot: Plot, rows: Rows, columns: Mapping[str, Mapping[str, str]]) -> Fi
     by = plot["panel_by"]
     panels = _distinct(shown, by) if by else [None]
     width, height = _PANEL_INCHES
-    figure = _shown_figure()(figsize=(width, height * max(len(panels), 1)), layout="constrained")
+    figure: Figure = _shown_figure()(figsize=(width, height * max(len(panels), 1)), layout="constrained")
     for number, panel in enumerate(panels, 1):
         axes = figure.add_subplot(len(panels), 1, number)
         part = [row for row in shown if by is None or row.get(by) == panel]
