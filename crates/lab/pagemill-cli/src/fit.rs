@@ -63,7 +63,10 @@ pub fn fit(arguments: &FitArguments) -> Result<(), Failure> {
     let stop = interrupt::stop_first();
     let settings = fit.plan().spec().points.saturating_add(1);
     let points = settings.saturating_mul(fit.plan().scenario().points.len() as u64);
-    let progress = Progress::new(usize::try_from(points).unwrap_or(usize::MAX));
+    let progress = Progress::new(
+        usize::try_from(points).unwrap_or(usize::MAX),
+        fit.plan().scenario().points.iter(),
+    );
     let search = Search {
         options: RunOptions {
             stop: Some(Arc::clone(&stop)),

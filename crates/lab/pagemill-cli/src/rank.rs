@@ -55,7 +55,7 @@ pub fn rank(arguments: &RankArguments) -> Result<(), Failure> {
     rank::check(&scenario.points, &terms).map_err(refused)?;
     interrupt::install();
     let jobs = arguments.cores.jobs();
-    let progress = Progress::new(scenario.points.len());
+    let progress = Progress::new(scenario.points.len(), scenario.points.iter());
     let options = RunOptions {
         events_max: 0,
         stdout: Stdout::Results,

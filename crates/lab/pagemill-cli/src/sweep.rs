@@ -64,7 +64,7 @@ pub fn sweep(arguments: &RunArguments, folder: &Path) -> Result<(), Failure> {
 
 /// Runs `points` on `cores`, and keeps each when it has ended.
 fn run_points(points: &[&Point], cores: Cores, store: &Store) -> Result<(), (usize, PointError)> {
-    let progress = Progress::new(points.len());
+    let progress = Progress::new(points.len(), points.iter().copied());
     let options = RunOptions {
         threads: cores.threads(points.len()),
         progress: Some(progress.of_points()),

@@ -34,6 +34,7 @@ mod pager_signals;
 mod pager_top;
 mod run;
 mod sweep;
+mod terminal;
 #[path = "common/cuda.rs"]
 mod toolkit;
 mod usage;

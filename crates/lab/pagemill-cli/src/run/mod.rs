@@ -94,7 +94,7 @@ pub fn run_scenario(
         (None, None) => 0,
         _ => RECORDED_EVENTS_MAX / scenario.points.len(),
     };
-    let progress = Progress::new(scenario.points.len());
+    let progress = Progress::new(scenario.points.len(), scenario.points.iter());
     let options = RunOptions {
         events_max,
         stdout: to.stdout,

@@ -5,14 +5,21 @@ use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
 use pagemill_run::PointProgress;
-use pagemill_scenario::Point;
+use pagemill_scenario::{Point, PointSpec};
+
+use crate::output::note;
 
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// A bar over all points, and a line for each point that is running.
+/// A bar over all points, and a line for each point that is running. Where points are programs of the user's, a line as each
+/// starts and no bar: the terminal is theirs while they run, and a bar is drawn by erasing lines, whoever wrote them.
 pub struct Progress {
+    /// Whether a line says which program starts.
+    says_programs: bool,
     lines: MultiProgress,
     overall: ProgressBar,
     /// The lines of points that are running, by the points' digests.
@@ -21,21 +28,23 @@ pub struct Progress {
 
 impl Progress {
     /// Shows nothing where standard error is no terminal.
-    pub fn new(points: usize) -> Self {
+    pub fn new<'a>(count: usize, mut points: impl Iterator<Item = &'a Point>) -> Self {
         let is_terminal = std::io::stderr().is_terminal();
-        let target = if is_terminal {
-            ProgressDrawTarget::stderr()
-        } else {
-            ProgressDrawTarget::hidden()
+        let runs_programs = points.any(|point| matches!(point.spec, PointSpec::Cuda(_)));
+        let draws = is_terminal && !runs_programs;
+        let target = match draws {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
         };
         let lines = MultiProgress::with_draw_target(target);
-        let overall = lines.add(ProgressBar::new(points as u64).with_style(style(
-            "{bar:40} {pos}/{len} points, {elapsed} elapsed, {eta} left",
-        )));
-        if is_terminal {
+        let all =
+            style("{bar:40} {pos}/{len} points, {elapsed} elapsed{left}").with_key("left", left);
+        let overall = lines.add(ProgressBar::new(count as u64).with_style(all));
+        if draws {
             overall.enable_steady_tick(REDRAW);
         }
         Self {
+            says_programs: is_terminal && runs_programs,
             lines,
             overall,
             running: Arc::default(),
@@ -55,6 +64,17 @@ impl Progress {
 
     /// Shows `point` as running until the guard is dropped.
     pub fn begin(&self, point: &Point) -> Running<'_> {
+        if let (true, PointSpec::Cuda(spec)) = (self.says_programs, &point.spec) {
+            let clock = match spec.functional || spec.check {
+                true => ", without simulated time",
+                false => "",
+            };
+            let program = spec.command.join(" ");
+            note(&format!(
+                "pagemill: {program} runs on a simulated {}, {}{clock}",
+                spec.machine.name, spec.transfer.mode
+            ));
+        }
         let line = ProgressBar::new_spinner()
             .with_style(style("  {spinner} {elapsed:>4} {prefix:>5}  {wide_msg}"));
         let line = self
@@ -98,6 +118,14 @@ impl Drop for Running<'_> {
         self.line.finish_and_clear();
         self.progress.lines.remove(&self.line);
         self.progress.overall.inc(1);
+    }
+}
+
+/// How long the rest takes, once a point has ended that tells.
+fn left(state: &ProgressState, text: &mut dyn std::fmt::Write) {
+    if state.pos() > 0 {
+        // What cannot be written is not shown.
+        let _ = write!(text, ", {} left", HumanDuration(state.eta()));
     }
 }
 
