@@ -32,6 +32,7 @@ mod pager_advise;
 mod pager_replay;
 mod pager_signals;
 mod pager_top;
+mod readme;
 mod run;
 mod sweep;
 mod terminal;

@@ -122,8 +122,8 @@ pub(super) fn note_stripped() {
         complain(
             "cuGetExportTable",
             "the CUDA runtime that is linked into the program has no symbols, and asks the driver for what only NVIDIA's own \
-             driver has. Build it with `nvcc -cudart shared`, or keep its symbols (no `strip`, no `-Xlinker -s`), so that it can \
-             be replaced at start",
+             driver has. Build it with `nvcc -cudart shared` (pip's nvcc first needs `ln -s libcudart.so.13 libcudart.so` in its \
+             `lib`, and `-L` of it), or keep its symbols (no `strip`, no `-Xlinker -s`), so that it can be replaced at start",
         );
         return note(STRIPPED_NOTE, "");
     };
