@@ -7,6 +7,19 @@ let sorted = { column: -1, sign: 1 };
 const shown = (value) =>
   value === null ? "" : typeof value === "number" && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value);
 
+const UNITS = [
+  [/_ns$/, 1000, ["ns", "µs", "ms", "s"]],
+  [/bytes$/, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]],
+];
+/* As people read the numbers of a column; the title of a cell has every digit. */
+const human = (value, name) => {
+  const [, step, units] = UNITS.find(([end]) => end.test(name)) || [];
+  if (typeof value !== "number" || !units) return shown(value);
+  let unit = 0;
+  while (Math.abs(value) >= step && unit + 1 < units.length) [value, unit] = [value / step, unit + 1];
+  return `${Number(value.toPrecision(3))} ${units[unit]}`;
+};
+
 const place = (run, name) => run.columns.findIndex((column) => column.name === name);
 
 const tests = (text, run) =>
@@ -82,13 +95,18 @@ const draw = () => {
   const body = document.createElement("tbody");
   for (const row of rows.slice(0, ROWS_MAX)) {
     const line = document.createElement("tr");
-    for (const column of columns) line.append(element("td", shown(row.cells[column.index]), column.number));
+    const add = (value, name, numeric) => {
+      const cell = element("td", human(value, name), numeric);
+      if (cell.textContent !== shown(value)) cell.title = value;
+      line.append(cell);
+    };
+    for (const column of columns) add(row.cells[column.index], column.name, column.number);
     row.extra.forEach((number, index) => {
-      const isRatio = index === 1 && number !== null;
-      const rounded = isRatio ? Number(number.toPrecision(4)) : number;
+      if (index === 0 || number === null) return add(number, metric.value, true);
+      const rounded = Number(number.toPrecision(4));
       const cell = element("td", shown(rounded), true);
-      if (isRatio && rounded !== 1) cell.classList.add(rounded > 1 ? "more" : "less");
-      if (isRatio) cell.title = number;
+      if (rounded !== 1) cell.classList.add(rounded > 1 ? "more" : "less");
+      cell.title = number;
       line.append(cell);
     });
     body.append(line);
