@@ -2,10 +2,7 @@
 
 use std::io::IsTerminal;
 
-use comfy_table::{
-    Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table,
-    TableStyle as Frame,
-};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle as Frame};
 
 use crate::units::{ABSENT, heading, human};
 use crate::{Claim, Column, ColumnKind, ColumnRole, ResultSet, Value};
@@ -37,7 +34,9 @@ impl TableStyle {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Self {
-            width: Table::new().width().filter(|_| is_terminal),
+            width: terminal_size::terminal_size()
+                .map(|(columns, _)| columns.0)
+                .filter(|_| is_terminal),
             color: is_terminal && !no_color && !dumb,
         }
     }
@@ -79,7 +78,7 @@ pub fn render_rows(set: &ResultSet, style: &TableStyle) -> String {
     let (constant, varying) = split_constant(set);
     let mut out = String::new();
     for columns in fit(set, &varying, style) {
-        out.push_str(&finish(row_table(set, &columns, style)));
+        out.push_str(&finish(row_table(set, &columns, style), style));
         out.push('\n');
     }
     if !constant.is_empty() {
@@ -128,7 +127,7 @@ pub fn render_claims(set: &ResultSet, style: &TableStyle) -> String {
     let (hold, fail, open) = set.summary.verdicts();
     let mut out = format!("Claims: {hold} hold, {fail} do not, {open} not judged here\n\n");
     let mut table = new_table(style);
-    table.set_header(["", "claim", "published", "measured"].map(|title| header(title, style)));
+    table.set_header(["", "claim", "published", "measured"]);
     for claim in &set.summary.claims {
         table.add_row(claim_cells(claim));
     }
@@ -137,15 +136,29 @@ pub fn render_claims(set: &ResultSet, style: &TableStyle) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    out.push_str(&finish(table));
+    let table = finish(table, style);
+    if !style.color {
+        return out + &table;
+    }
+    for line in table.lines() {
+        let verdict = VERDICTS.iter().find(|(word, _)| line.starts_with(word));
+        let (word, code) = verdict.copied().unwrap_or_default();
+        out.push_str(&styled(word, code));
+        out.push_str(&line[word.len()..]);
+        out.push('\n');
+    }
     out
 }
 
+/// What is said of a claim, and its escape codes.
+const VERDICTS: [(&str, &str); 3] = [("holds", "1;32"), ("FAILS", "1;31"), ("?", "1;33")];
+
 fn claim_cells(claim: &Claim) -> [Cell; 4] {
-    let (verdict, color) = match claim.holds {
-        Some(true) => ("holds", Color::Green),
-        Some(false) => ("FAILS", Color::Red),
-        None => ("?", Color::Yellow),
+    let [holds, fails, open] = VERDICTS.map(|(word, _)| word);
+    let verdict = match claim.holds {
+        Some(true) => holds,
+        Some(false) => fails,
+        None => open,
     };
     let figure = |value: &Option<Value>| {
         value.as_ref().map_or_else(
@@ -159,7 +172,7 @@ fn claim_cells(claim: &Claim) -> [Cell; 4] {
         &claim.text
     };
     [
-        Cell::new(verdict).fg(color).add_attribute(Attribute::Bold),
+        Cell::new(verdict),
         Cell::new(clean(text)),
         Cell::new(figure(&claim.published)),
         Cell::new(figure(&claim.measured)),
@@ -221,11 +234,7 @@ fn fit(set: &ResultSet, columns: &[Column], style: &TableStyle) -> Vec<Vec<Colum
 
 fn row_table(set: &ResultSet, columns: &[Column], style: &TableStyle) -> Table {
     let mut table = new_table(style);
-    table.set_header(
-        columns
-            .iter()
-            .map(|column| header(&clean(&heading(column)), style)),
-    );
+    table.set_header(columns.iter().map(|column| clean(&heading(column))));
     for index in 0..set.rows.len() {
         table.add_row(
             columns
@@ -253,34 +262,30 @@ fn cell_text(set: &ResultSet, row: usize, column: &Column) -> String {
     }
 }
 
-fn header(title: &str, style: &TableStyle) -> Cell {
-    let cell = Cell::new(title);
-    if style.color {
-        cell.add_attribute(Attribute::Bold)
-    } else {
-        cell
-    }
-}
-
 fn new_table(style: &TableStyle) -> Table {
     let mut table = Table::new();
-    table.force_no_tty();
     table.load_style(Frame::new().header_separator(LineStyle::new('─', '─', '─', '─')));
     if let Some(width) = style.width {
         table.set_content_arrangement(ContentArrangement::Dynamic);
         table.set_width(width.max(WIDTH_MIN));
     }
-    if style.color {
-        table.enforce_styling();
-    }
     table
 }
 
-fn finish(mut table: Table) -> String {
+fn styled(text: &str, code: &str) -> String {
+    format!("\u{1b}[{code}m{text}\u{1b}[0m")
+}
+
+/// The table's text, with bold headings where there is color.
+fn finish(mut table: Table, style: &TableStyle) -> String {
     for column in table.column_iter_mut() {
         column.set_padding((0, 1));
     }
-    table.trim_fmt() + "\n"
+    let text = table.trim_fmt() + "\n";
+    match text.find("\n─").filter(|_| style.color) {
+        Some(end) => styled(&text[..end], "1") + &text[end..],
+        None => text,
+    }
 }
 
 /// `text` without anything that could move the cursor, change colors or reorder the line.

@@ -63,7 +63,17 @@ fn color_is_only_there_when_asked_for() {
             color: true,
         },
     );
-    assert!(colored.contains("\u{1b}["));
+    let heading = colored.lines().find(|line| line.contains("\u{1b}[1m"));
+    assert!(
+        heading.is_some_and(|line| line.contains("workload")),
+        "{colored}"
+    );
+    let plain = table::render(&set, &PLAIN);
+    for (verdict, code) in [("holds", "1;32"), ("FAILS", "1;31"), ("?", "1;33")] {
+        let styled = format!("\n\u{1b}[{code}m{verdict}\u{1b}[0m ");
+        let is_said = plain.contains(&format!("\n{verdict} "));
+        assert_eq!(colored.contains(&styled), is_said, "{verdict}: {colored}");
+    }
 }
 
 #[test]

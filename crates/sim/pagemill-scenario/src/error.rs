@@ -1,15 +1,14 @@
 use std::fmt;
-use std::sync::Arc;
 
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
-
-use crate::document::{Origin, SourceText};
+use crate::document::Origin;
+use crate::snippet::Message;
 
 /// One thing that is wrong with the input: what, where, and the remedy.
 #[derive(Debug)]
 pub struct Problem {
     message: String,
-    place: Option<(Arc<SourceText>, LabeledSpan)>,
+    place: Option<Origin>,
+    label: Option<String>,
     help: Option<String>,
 }
 
@@ -19,25 +18,22 @@ impl Problem {
         Self {
             message,
             place: None,
+            label: None,
             help: None,
         }
     }
 
     /// A problem at `origin`.
     pub fn at(origin: &Origin, message: String) -> Self {
-        let span = LabeledSpan::underline(origin.span.clone());
         Self {
-            message,
-            place: Some((Arc::clone(&origin.source), span)),
-            help: None,
+            place: Some(origin.clone()),
+            ..Self::new(message)
         }
     }
 
     /// Says what the marked place is.
     pub fn label(mut self, label: String) -> Self {
-        if let Some((_, span)) = &mut self.place {
-            span.set_label(Some(label));
-        }
+        self.label = Some(label);
         self
     }
 
@@ -48,12 +44,7 @@ impl Problem {
     }
 
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
-        let place = |problem: &Self| {
-            problem
-                .place
-                .as_ref()
-                .map(|(source, span)| (Arc::as_ptr(source) as usize, span.offset(), span.len()))
-        };
+        let place = |problem: &Self| problem.place.as_ref().map(Origin::id);
         self.message == other.message && place(self) == place(other)
     }
 }
@@ -65,25 +56,6 @@ impl fmt::Display for Problem {
 }
 
 impl std::error::Error for Problem {}
-
-impl Diagnostic for Problem {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help
-            .as_ref()
-            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.place
-            .as_ref()
-            .map(|(source, _)| source.named() as &dyn SourceCode)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let (_, span) = self.place.as_ref()?;
-        Some(Box::new(std::iter::once(span.clone())))
-    }
-}
 
 /// Everything that is wrong with the input of one command; never empty.
 #[derive(Debug)]
@@ -104,20 +76,15 @@ impl InputErrors {
 
     /// Every problem with the lines it is about, for a terminal; `color` uses escape codes.
     pub fn render(&self, color: bool) -> String {
-        let theme = if color {
-            GraphicalTheme::unicode()
-        } else {
-            GraphicalTheme::unicode_nocolor()
-        };
-        let handler = GraphicalReportHandler::new_themed(theme)
-            .with_wrap_lines(false)
-            .with_context_lines(1);
         let show = |problem: &Problem| {
-            let mut text = String::new();
-            match handler.render_report(&mut text, problem) {
-                Ok(()) => text,
-                Err(_) => problem.to_string(),
-            }
+            let place = problem.place.as_ref();
+            let message = Message {
+                text: &problem.message,
+                place: place.map(|origin| (&*origin.source, origin.span.clone())),
+                label: problem.label.as_deref(),
+                help: problem.help.as_deref(),
+            };
+            message.render(color)
         };
         self.problems
             .iter()

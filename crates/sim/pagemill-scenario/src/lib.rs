@@ -20,6 +20,7 @@ mod overrides;
 mod point;
 pub mod quantity;
 mod scenario;
+mod snippet;
 mod sourced;
 mod statement;
 mod sweep;

@@ -12,7 +12,6 @@ const SECOND_NS: f64 = 1e9;
 /// What each process' interface counted: one column a process, one line a counter that is not zero everywhere.
 pub fn table(machine: &str, stations: &[StationView]) -> String {
     let mut table = Table::new();
-    table.force_no_tty();
     table.load_style(TableStyle::new());
     let ranks = stations
         .iter()

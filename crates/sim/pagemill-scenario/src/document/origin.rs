@@ -2,8 +2,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use miette::NamedSource;
-
 const ARGUMENT: &str = "--set";
 const BUILT_IN: &str = " (built in)";
 
@@ -12,7 +10,7 @@ const BUILT_IN: &str = " (built in)";
 pub struct SourceText {
     name: String,
     folder: Option<PathBuf>,
-    named: NamedSource<String>,
+    text: String,
 }
 
 impl SourceText {
@@ -43,12 +41,7 @@ impl SourceText {
     }
 
     fn new(name: String, folder: Option<PathBuf>, text: String) -> Arc<Self> {
-        let named = NamedSource::new(&name, text);
-        Arc::new(Self {
-            name,
-            folder,
-            named,
-        })
+        Arc::new(Self { name, folder, text })
     }
 
     /// How messages call this text: a path, or `--set`.
@@ -72,11 +65,7 @@ impl SourceText {
 
     /// The text itself.
     pub fn text(&self) -> &str {
-        self.named.inner()
-    }
-
-    pub(crate) fn named(&self) -> &NamedSource<String> {
-        &self.named
+        &self.text
     }
 }
 
