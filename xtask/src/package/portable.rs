@@ -24,20 +24,23 @@ fn target() -> String {
     format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
 }
 
+/// Cargo's profile for what is given away.
+const PROFILE: &str = "dist";
+
 /// Where cargo leaves what it builds.
 pub fn folder() -> PathBuf {
     workspace::root()
         .join("target")
         .join(target())
-        .join("release")
+        .join(PROFILE)
 }
 
-/// `cargo build --release` of what is left to add.
+/// `cargo build` of what is left to add.
 pub fn cargo_build() -> Result<Command> {
     let environment = ENVIRONMENT.provide()?;
     let mut build = Command::new(environment.join("bin/cargo-zigbuild"));
     build
-        .args(["build", "--quiet", "--release", "--target"])
+        .args(["build", "--quiet", "--profile", PROFILE, "--target"])
         .arg(format!("{}.{GLIBC}", target()))
         .current_dir(workspace::root())
         .env("PATH", path(&environment));
@@ -48,7 +51,7 @@ pub fn cargo_build() -> Result<Command> {
 pub fn maturin(command: &mut Command) -> Result<()> {
     let environment = ENVIRONMENT.provide()?;
     command
-        .args(["--release", "--zig", "--target"])
+        .args(["--profile", PROFILE, "--zig", "--target"])
         .arg(target())
         .arg("--compatibility")
         .arg(format!("manylinux_{}", GLIBC.replace('.', "_")))

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use crate::failure::Failure;
 
-/// The library that is `given`, else the one called `name` of this command, made by the crate `package`.
-pub fn find_library(given: Option<&Path>, name: &str, package: &str) -> Result<PathBuf, Failure> {
+/// The library that is `given`, else the one called `name` of this command.
+pub fn find_library(given: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
     if let Some(library) = given {
         if !library.is_file() {
             return Err(Failure::Usage(format!("there is no {}", library.display())));
@@ -18,7 +18,7 @@ pub fn find_library(given: Option<&Path>, name: &str, package: &str) -> Result<P
         return std::path::absolute(library)
             .map_err(|error| Failure::Usage(format!("{}: {error}", library.display())));
     }
-    pagemill_linux::library::find(name, package)
+    pagemill_linux::library::find(name)
         .map_err(|error| Failure::Run(format!("{error}, or name it with --library")))
 }
 

@@ -12,7 +12,6 @@ const FOLDERS: [&str; 3] = ["deps", ".", "../lib/pagemill"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoLibrary {
     name: String,
-    package: String,
     searched: Vec<PathBuf>,
 }
 
@@ -25,10 +24,9 @@ impl fmt::Display for NoLibrary {
             .collect();
         write!(
             f,
-            "{} is not in {}; `cargo build --release --package {}` makes it",
+            "{} is not in {}; `cargo build --release` makes it",
             self.name,
-            searched.join(", "),
-            self.package
+            searched.join(", ")
         )
     }
 }
@@ -41,27 +39,26 @@ impl From<NoLibrary> for io::Error {
     }
 }
 
-/// The library with the file name `name`, made by the crate `package`, that belongs to this command.
+/// The library with the file name `name` that belongs to this command.
 ///
 /// # Errors
 /// It is in none of the places where cargo and packages put libraries, or this command's own place is not known.
-pub fn find(name: &str, package: &str) -> io::Result<PathBuf> {
+pub fn find(name: &str) -> io::Result<PathBuf> {
     let own = std::env::current_exe()?.canonicalize()?;
-    Ok(find_of(&own, name, package)?)
+    Ok(find_of(&own, name)?)
 }
 
 /// As [`find`], for the command `executable`.
 ///
 /// # Errors
 /// It is in none of these places.
-pub fn find_of(executable: &Path, name: &str, package: &str) -> Result<PathBuf, NoLibrary> {
+pub fn find_of(executable: &Path, name: &str) -> Result<PathBuf, NoLibrary> {
     let folder = executable.parent().unwrap_or(Path::new("."));
     let searched: Vec<PathBuf> = FOLDERS.map(|place| folder.join(place)).into();
     let places = searched.iter().map(|folder| folder.join(name));
     let found = places.into_iter().find(|path| path.is_file());
     found.ok_or_else(|| NoLibrary {
         name: name.to_owned(),
-        package: package.to_owned(),
         searched,
     })
 }
@@ -87,18 +84,19 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let bin = root.path().join("bin");
         let command = bin.join("pagemill");
-        let error = find_of(&command, "libx.so", "x").unwrap_err().to_string();
+        let error = find_of(&command, "libx.so").unwrap_err().to_string();
         assert!(error.starts_with("libx.so is not in "), "{error}");
-        assert!(error.ends_with("--package x` makes it"), "{error}");
+        // What builds the command alone would build most of it again, for other features.
+        assert!(
+            error.ends_with("; `cargo build --release` makes it"),
+            "{error}"
+        );
         // From the last place to the first: each hides those after it.
         for place in FOLDERS.iter().rev() {
             let folder = bin.join(place);
             std::fs::create_dir_all(&folder).unwrap();
             std::fs::write(folder.join("libx.so"), "").unwrap();
-            assert_eq!(
-                find_of(&command, "libx.so", "x"),
-                Ok(folder.join("libx.so"))
-            );
+            assert_eq!(find_of(&command, "libx.so"), Ok(folder.join("libx.so")));
         }
     }
 }

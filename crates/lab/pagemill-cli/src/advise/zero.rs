@@ -95,11 +95,7 @@ fn failed(error: impl std::fmt::Display) -> Failure {
 }
 
 fn machine(arguments: &ZeroArguments) -> Result<Machine, Failure> {
-    let library = match find_library(
-        arguments.library.as_deref(),
-        LIBRARY,
-        "pagemill-zero-preload",
-    ) {
+    let library = match find_library(arguments.library.as_deref(), LIBRARY) {
         Ok(library) => Ok(library),
         Err(Failure::Run(why)) => Err(why),
         Err(error) => return Err(error),

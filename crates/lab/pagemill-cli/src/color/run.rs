@@ -36,11 +36,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     );
     let command = Command::new(program);
     let mut command = if held["is_mapped"] == true {
-        let library = find_library(
-            arguments.library.as_deref(),
-            LIBRARY,
-            "pagemill-color-preload",
-        )?;
+        let library = find_library(arguments.library.as_deref(), LIBRARY)?;
         let mut command = with_library(command, library)?;
         command.env(TASK_VARIABLE, text("socket"));
         command

@@ -17,7 +17,6 @@ use crate::output::{RunFormat, hand_over, note, print_results};
 use crate::preload::{find_library, with_library};
 
 const LIBRARY: &str = "libpagemill_gpu_front.so";
-const PACKAGE: &str = "pagemill-gpu-front";
 
 /// Where the program's output goes.
 #[derive(Debug)]
@@ -113,7 +112,7 @@ fn run(
     variables: &[(&str, &str)],
     watched: Watched,
 ) -> Result<Ran, Failure> {
-    let library = find_library(None, LIBRARY, PACKAGE)?;
+    let library = find_library(None, LIBRARY)?;
     let mut child = with_library(Command::new(&command[0]), library)?;
     child
         .args(&command[1..])

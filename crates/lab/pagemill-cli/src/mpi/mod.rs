@@ -43,7 +43,7 @@ pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
     if let Some(out) = &arguments.out {
         OutputDir::check(out).map_err(Failure::BadOutput)?;
     }
-    let library = find_library(None, launch::LIBRARY, "pagemill-fabric")?;
+    let library = find_library(None, launch::LIBRARY)?;
     let behavior = behavior(arguments)?;
     // The launcher ends its processes; the counters are still to be shown.
     let _ = ctrlc::set_handler(children::end_all);

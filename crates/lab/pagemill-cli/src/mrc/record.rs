@@ -31,7 +31,7 @@ pub struct Recording {
 pub fn record(arguments: &MrcArguments) -> Result<Recording, Failure> {
     let program = Program::find(&arguments.program)?;
     let suite = suite(arguments)?;
-    let library = find_library(None, LIBRARY, "pagemill-color-preload")?;
+    let library = find_library(None, LIBRARY)?;
     let workshop = Workshop {
         sources: sources()?,
         folder: folder()?,

@@ -70,7 +70,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
 
 /// The library that pages a program's memory: `given`, or the one of this command.
 pub fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
-    find_library(given, LIBRARY, "pagemill-pager-preload")
+    find_library(given, LIBRARY)
 }
 
 /// Runs a program as `setup` says, with its standard output `is_to_stderr` or as this process's. Where it is run for its user, with a

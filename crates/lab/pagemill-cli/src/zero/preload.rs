@@ -10,7 +10,7 @@ pub const LIBRARY: &str = "libpagemill_zero_preload.so";
 /// Replaces this process by the program. Returns only if that fails.
 pub fn run(arguments: &PreloadArguments) -> Result<(), Failure> {
     let given = arguments.library.as_deref();
-    let library = find_library(given, LIBRARY, "pagemill-zero-preload")?;
+    let library = find_library(given, LIBRARY)?;
     let Some((program, rest)) = arguments.program.split_first() else {
         return Err(Failure::Usage("no program to run".to_owned()));
     };

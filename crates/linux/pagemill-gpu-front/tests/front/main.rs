@@ -102,8 +102,7 @@ impl Setup {
 }
 
 fn front() -> PathBuf {
-    library::find("libpagemill_gpu_front.so", "pagemill-gpu-front")
-        .expect("the library is beside the tests")
+    library::find("libpagemill_gpu_front.so").expect("the library is beside the tests")
 }
 
 /// Why calls were left out.

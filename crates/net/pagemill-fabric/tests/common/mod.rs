@@ -160,8 +160,7 @@ pub fn run_on(
         patience: Some(PATIENCE),
         ..behavior
     };
-    let library =
-        pagemill_linux::library::find(LIBRARY, "pagemill-fabric").expect("cargo has built it");
+    let library = pagemill_linux::library::find(LIBRARY).expect("cargo has built it");
     let job = Job::on_nodes(machine, node, &library).expect("a job");
     job.prepare(&mut command, &behavior);
     // Jobs that start at once trip over each other in the folder that Open MPI makes for all of a user's.

@@ -168,8 +168,7 @@ fn write_ptxas(path: &Path) -> std::io::Result<()> {
 
 /// Puts the libraries, the scenario and the machine into `folder`.
 fn furnish(folder: &Path, spec: &CudaPoint, run: &CudaRun) -> Result<(), String> {
-    let library = pagemill_linux::library::find(LIBRARY, "pagemill-cudart")
-        .map_err(|error| error.to_string())?;
+    let library = pagemill_linux::library::find(LIBRARY).map_err(|error| error.to_string())?;
     let machines = folder.join("machines");
     let machine = machines.join(format!("{}.toml", spec.machine.name));
     let write = || -> std::io::Result<()> {
