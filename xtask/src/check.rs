@@ -4,14 +4,14 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::process::{self, cargo};
+use crate::process::{self, cargo, idle_cargo};
 use crate::tally::Tally;
 use crate::{dependencies, imports, kernels, safety, size, style, supply, tidy, workspace};
 
 /// A check and its name.
 pub type Check = (&'static str, fn() -> Result<()>);
 
-/// All of them.
+/// All of them: last those that compile the workspace.
 pub const CHECKS: [Check; 13] = [
     ("format", || format(workspace::root())),
     ("dependency directions", dependencies::check),
@@ -28,13 +28,19 @@ pub const CHECKS: [Check; 13] = [
     ("documentation", || documentation(workspace::root())),
 ];
 
+/// How many of [`CHECKS`] compile nothing.
+pub const QUICK: usize = CHECKS.len() - 2;
+
+/// Where the others build: what is tested meanwhile has the other folder.
+const BUILT: [&str; 2] = ["--target-dir", "target/check"];
+
 /// Runs `checks`, also after one has failed.
 pub fn run(checks: &[Check]) -> Tally {
     let mut tally = Tally::default();
     for (name, check) in checks {
         tally.check(name, check);
     }
-    if checks.len() == CHECKS.len() {
+    if checks.len() >= QUICK {
         supply::advisories(&mut tally);
     }
     tally
@@ -60,15 +66,24 @@ fn format(folder: &Path) -> Result<()> {
 }
 
 fn lints(folder: &Path) -> Result<()> {
-    let arguments = ["clippy", "--quiet", "--workspace", "--all-targets"];
-    let mut clippy = cargo(&arguments);
-    clippy.args(["--", "-D", "warnings"]).current_dir(folder);
+    lints_of(folder, &["--workspace".to_owned()])
+}
+
+/// Lints what the options `packages` say.
+pub fn lints_of(folder: &Path, packages: &[String]) -> Result<()> {
+    let mut clippy = idle_cargo(&["clippy", "--quiet", "--all-targets"]);
+    clippy
+        .args(packages)
+        .args(BUILT)
+        .args(["--", "-D", "warnings"])
+        .current_dir(folder);
     process::run(&mut clippy)
 }
 
 fn documentation(folder: &Path) -> Result<()> {
-    let mut documentation = cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
+    let mut documentation = idle_cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
     documentation
+        .args(BUILT)
         .env("RUSTDOCFLAGS", "-D warnings")
         .current_dir(folder);
     process::run(&mut documentation)

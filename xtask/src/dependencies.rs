@@ -233,7 +233,8 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-fn metadata() -> Result<Value> {
+/// What `cargo metadata` says of the workspace.
+pub fn metadata() -> Result<Value> {
     let metadata = process::output(&mut process::cargo(&[
         "metadata",
         "--no-deps",
@@ -256,7 +257,8 @@ fn dependencies(package: &Value) -> Result<&Vec<Value>> {
         .context("a package has no dependency list")
 }
 
-/// Checks that each crate's sources name each of its dependencies.
+/// Checks that each crate's sources name each of its dependencies, and that examples in its documentation are looked for where
+/// there are some: rustdoc reads the whole crate for that.
 pub fn check_use() -> Result<()> {
     let metadata = metadata()?;
     let mut unused = Vec::new();
@@ -270,6 +272,10 @@ pub fn check_use() -> Result<()> {
         let name = package["name"].as_str().context("a package has no name")?;
         let sources = workspace::rust_text(folder)?;
         unused.extend(unnamed(name, dependencies(package)?, &sources));
+        let targets = package["targets"].as_array();
+        let is_tested =
+            targets.is_some_and(|all| all.iter().any(|target| target["doctest"] == true));
+        unused.extend(wrong_doctest(name, is_tested, &sources));
     }
     if !unused.is_empty() {
         bail!("{}", unused.join("\n"));
@@ -289,6 +295,25 @@ fn unnamed(name: &str, dependencies: &[Value], sources: &str) -> Vec<String> {
     unused
         .map(|key| format!("{name} never names its dependency {key}: remove it"))
         .collect()
+}
+
+/// What is wrong with `doctest` in the manifest of the crate `name`.
+fn wrong_doctest(name: &str, is_tested: bool, sources: &str) -> Option<String> {
+    let comments = sources.lines().map(str::trim_start);
+    let mut fences = comments
+        .filter_map(|line| {
+            line.strip_prefix("/// ```")
+                .or(line.strip_prefix("//! ```"))
+        })
+        .step_by(2);
+    let has_examples = fences.any(|language| language != "text")
+        || sources.contains("doc = include_str!(\"../README.md\")");
+    let what = match (is_tested, has_examples) {
+        (true, false) => "has no example in its documentation: set",
+        (false, true) => "has examples in its documentation: remove",
+        _ => return None,
+    };
+    Some(format!("{name} {what} `doctest = false` below [lib]"))
 }
 
 /// Whether `identifier` stands in `text` as a word.
@@ -429,6 +454,27 @@ mod tests {
         assert!(unused("use lz4_flex::block; use c::open;").is_empty());
         assert_eq!(unused("use lz4_flex2::block; use c::open;").len(), 1);
         assert!(unused("use lz4_flex::block; use libc::open;")[0].contains("dependency c:"));
+    }
+
+    #[test]
+    fn examples_are_looked_for_where_there_are_some() {
+        let text = "/// ```text\n/// a -> b\n/// ```\n";
+        let example = format!("{text}//! ```no_run\n//! f();\n//! ```\n");
+        let readme = concat!("#[doc = include_", "str!(\"../README.md\")]");
+        assert_eq!(wrong_doctest("a", false, text), None);
+        assert!(
+            wrong_doctest("a", true, text)
+                .unwrap()
+                .contains("set `doctest")
+        );
+        for sources in [&example, readme] {
+            assert_eq!(wrong_doctest("a", true, sources), None);
+            assert!(
+                wrong_doctest("a", false, sources)
+                    .unwrap()
+                    .contains("remove `doctest")
+            );
+        }
     }
 
     #[test]

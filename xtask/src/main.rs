@@ -13,12 +13,12 @@ mod imports;
 mod kernels;
 mod mpi4py;
 mod package;
-mod preload;
 mod process;
 mod python;
 mod room;
 mod safety;
 mod sanitize;
+mod since;
 mod site;
 mod size;
 mod style;
@@ -57,6 +57,9 @@ enum Command {
         /// Also what takes long: fuzzing for minutes, kills by the hundred.
         #[arg(long)]
         full: bool,
+        /// Only what can differ from this revision by what has changed since, for between commits: says what it leaves out.
+        #[arg(long, conflicts_with = "full")]
+        since: Option<String>,
     },
     /// Fuzzes every parser and decoder with libFuzzer; what fails is kept in target/fuzz/artifacts/.
     Fuzz {
@@ -114,12 +117,6 @@ enum Command {
         #[arg(long)]
         verify: bool,
     },
-    /// Times real programs under the preloaded malloc, glibc's and plain mimalloc; keeps validation/coloring/preload.csv.
-    BenchPreload {
-        /// Runs of each program under each allocator; the median counts.
-        #[arg(long, default_value_t = 15)]
-        rounds: usize,
-    },
     /// Tests the kernel modules in a virtual machine that runs Debian's kernel.
     Vm {
         /// Keep the measured values in validation/.
@@ -158,7 +155,11 @@ fn architecture(name: &str) -> Result<&'static Architecture, String> {
 fn run(command: Command) -> Result<bool> {
     match command {
         Command::Check { names } => Ok(passed(&check::run(&check::chosen(&names)?))),
-        Command::Test { full } => test::run(full),
+        Command::Test {
+            since: Some(revision),
+            ..
+        } => test::run_since(&revision),
+        Command::Test { full, since: None } => test::run(full),
         Command::Fuzz { plan, names } => Ok(passed(&fuzz::run(plan, &names)?)),
         Command::Sanitize {
             sanitizer,
@@ -168,7 +169,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Python => {
             let mut tally = tally::Tally::default();
             let environment = python::provide()?;
-            python::test(&environment, &site::make(None)?, false, &mut tally)?;
+            python::test(&environment, Some(&site::make(None)?), false, &mut tally)?;
             Ok(passed(&tally))
         }
         Command::Workloads {
@@ -207,7 +208,6 @@ fn run(command: Command) -> Result<bool> {
         }
         Command::Site { folder } => site::run(folder.as_deref()).map(|()| true),
         Command::Gallery { folder } => gallery::run(folder.as_deref()).map(|()| true),
-        Command::BenchPreload { rounds } => preload::run(rounds).map(|()| true),
         Command::Bench { filter, package } => {
             bench::run(filter.as_deref(), package.as_deref()).map(|()| true)
         }

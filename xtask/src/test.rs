@@ -8,6 +8,7 @@ use pagemill_vm::{ARCHITECTURES, CHECKS};
 
 use crate::cuda::Nvcc;
 use crate::process::{self, cargo, watch};
+use crate::since::Reach;
 use crate::tally::Tally;
 use crate::{
     check, frameworks, fuzz, gallery, kernels, mpi4py, package, python, room, site, system, vm,
@@ -30,7 +31,8 @@ const FUZZ_SECONDS: u32 = 300;
 
 /// Minutes that a part may take, several times what it takes on two cores.
 const LIMIT_MIN: u64 = 20;
-const LIMITS_MIN: [(&str, u64); 3] = [
+const LIMITS_MIN: [(&str, u64); 4] = [
+    ("tests are built", 60),
     ("Rust tests", 60),
     ("fuzzing", 180),
     ("virtual machines, other kernels", 60),
@@ -43,25 +45,67 @@ const NEWER_KERNELS: [&str; 2] = ["bookworm-backports", "sid"];
 pub fn run(full: bool) -> Result<bool> {
     let mut all = Tally::default();
     part(&mut all, "set-up", |_| provide())?;
-    part(&mut all, "checks", |tally| {
-        tally.add(check::run(&check::CHECKS))
+    let (quick, compiling) = check::CHECKS.split_at(check::QUICK);
+    part(&mut all, "checks", |tally| tally.add(check::run(quick)));
+    // What does not build is counted where it is run.
+    part(&mut all, "tests are built", |_| {
+        let _ = process::run(&mut cargo(&["test", "--workspace", "--no-run"]));
     });
-    // Many tests wait for others: the playground is built in their time.
+    // Many tests wait for others: what is compiled only to be checked is so in their time.
     let tested = std::thread::scope(|scope| {
-        let playground = scope.spawn(site::build);
+        let checked = scope.spawn(|| check::run(compiling));
         let mut tested = Tally::default();
-        let ran = part(&mut tested, "Rust tests", |tally| {
-            run_cargo_tests(tally, full)
+        part(&mut tested, "Rust tests", |tally| {
+            run_cargo_tests(tally, full, &["--workspace".to_owned()])
+        })?;
+        tested.add(run_others(full));
+        part(&mut tested, "lints and documentation", |tally| {
+            tally.add(checked.join().expect("what fails is counted"));
         });
-        if let Err(error) = playground.join().expect("what fails is an error") {
-            tested.check("playground", || Err(error));
-        }
-        ran.map(|()| tested)
+        Ok::<_, anyhow::Error>(tested)
     })?;
     all.add(tested);
-    all.add(run_others(full));
     // Alone: what the emulator's threads see of each other depends on the load of this machine.
     all.add(run_emulated(full));
+    all.print();
+    Ok(all.all_passed())
+}
+
+/// The checks, and tests of what a change since `revision` can reach; whether nothing failed.
+pub fn run_since(revision: &str) -> Result<bool> {
+    let reach = Reach::since(revision)?;
+    let suites = reach.suites()?;
+    let packages: Vec<String> = reach
+        .packages
+        .iter()
+        .map(|name| format!("-p{name}"))
+        .collect();
+    let mut all = Tally::default();
+    let (quick, _) = check::CHECKS.split_at(check::QUICK);
+    part(&mut all, "checks", |tally| tally.add(check::run(quick)));
+    if !packages.is_empty() {
+        part(&mut all, "lints", |tally| {
+            tally.check("lints", || check::lints_of(workspace::root(), &packages));
+        });
+        part(&mut all, "Rust tests", |tally| {
+            run_cargo_tests(tally, false, &packages)
+        })?;
+    }
+    if reach.has("pagemill-python")
+        && let Err(error) = run_python(&mut all, false)
+    {
+        all.check("Python package", || Err(error));
+    }
+    if !suites.is_empty() {
+        part(&mut all, "virtual machines", |tally| {
+            add_booted(vm::run(&suites, false), tally);
+        });
+    }
+    let left_out = Vec::from_iter(reach.left_out).join(", ");
+    println!(
+        "Left out: documentation, packages, gallery, PTX, other suites than [{}], and {left_out}",
+        suites.join(", ")
+    );
     all.print();
     Ok(all.all_passed())
 }
@@ -164,9 +208,12 @@ fn provide() -> Result<()> {
 
 fn run_python(all: &mut Tally, full: bool) -> Result<()> {
     let environment = part(all, "Python package", |_| python::provide())?;
-    let site = part(all, "site", |_| site::make(None))?;
+    let site = match full {
+        true => Some(part(all, "site", |_| site::make(None))?),
+        false => None,
+    };
     part(all, "Python tests", |tally| {
-        python::test(&environment, &site, full, tally)
+        python::test(&environment, site.as_deref(), full, tally)
     })
 }
 
@@ -194,12 +241,13 @@ fn part<T>(all: &mut Tally, name: &str, run: impl FnOnce(&mut Tally) -> T) -> T 
     result
 }
 
-fn run_cargo_tests(tally: &mut Tally, full: bool) -> Result<()> {
+fn run_cargo_tests(tally: &mut Tally, full: bool, packages: &[String]) -> Result<()> {
     let skip_log = workspace::root().join("target/skipped-tests.txt");
     std::fs::write(&skip_log, "")
         .with_context(|| format!("cannot write {}", skip_log.display()))?;
     let failures_before = tally.failures();
-    let mut tests = cargo(&["test", "--workspace", "--no-fail-fast"]);
+    let mut tests = cargo(&["test", "--no-fail-fast"]);
+    tests.args(packages);
     match full {
         true => tests.env(FULL, "1"),
         false => tests.env(PROPERTY_SEED, SEED.to_string()),
@@ -211,8 +259,6 @@ fn run_cargo_tests(tally: &mut Tally, full: bool) -> Result<()> {
         // The test that needs them is skipped, and counted.
         Err(error) => eprintln!("{error:#}"),
     }
-    // Building says nothing on stdout, and takes its time on a fresh machine. What does not build is counted below.
-    let _ = process::run(&mut cargo(&["test", "--workspace", "--no-run"]));
     let succeeded = watch(tests.env(SKIP_LOG, &skip_log), |line| {
         tally.see_test_line(line)
     })?;

@@ -1,15 +1,13 @@
 //! Random programs against an interpreter that knows one thread and nothing of warps: the same memory, the same
 //! number of executed instructions, whether run in one go or step by step, whatever the order of warps.
 
-mod seen;
-
 use pagemill_ptx::{
     AccessKind, Block, DeviceMemory, Executor, InstructionCosts, IssueOrder, Launch, Module,
     Output, Step, StepEnd, run_functional,
 };
 use proptest::prelude::*;
 
-use seen::{Seen, see};
+use crate::seen::{Seen, see};
 
 const REGISTERS: usize = 6;
 const PREDICATES: usize = 3;

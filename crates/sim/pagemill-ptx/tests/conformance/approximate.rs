@@ -1,8 +1,8 @@
 //! Approximations, within the error bounds that the PTX manual gives.
 
-use crate::inputs::{Inputs, Random};
-use crate::oracle::flush32;
-use crate::rows::{Row, check_rows, checked};
+use super::inputs::{Inputs, Random};
+use super::oracle::flush32;
+use super::rows::{Row, check_rows, checked};
 use half::f16;
 use std::f64::consts::PI;
 

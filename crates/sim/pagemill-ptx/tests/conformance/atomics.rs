@@ -1,8 +1,8 @@
 //! Atomics and reductions, from many threads at once.
 
-use crate::harness::Device;
-use crate::inputs::Random;
-use crate::value::Pair;
+use super::harness::Device;
+use super::inputs::Random;
+use super::value::Pair;
 use half::f16;
 
 const THREADS: usize = 256;

@@ -1,7 +1,7 @@
 //! Barriers of blocks and of parts of blocks.
 
-use crate::harness::Device;
-use crate::inputs::Random;
+use super::harness::Device;
+use super::inputs::Random;
 
 #[test]
 fn a_value_goes_around_the_block() {

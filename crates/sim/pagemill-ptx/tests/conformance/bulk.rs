@@ -2,9 +2,9 @@
 
 use half::{bf16, f16};
 
-use crate::harness::Device;
-use crate::inputs::Random;
-use crate::value::Value;
+use super::harness::Device;
+use super::inputs::Random;
+use super::value::Value;
 
 const FILE: &str = "copy_bulk_sm90";
 

@@ -1,7 +1,7 @@
 //! Calls that are not expanded: recursion, calls by address, virtual functions, memory on the stack.
 
-use crate::harness::Device;
-use crate::inputs::Random;
+use super::harness::Device;
+use super::inputs::Random;
 use pagemill_ptx::TrapKind;
 
 fn factorial(n: u32) -> u32 {

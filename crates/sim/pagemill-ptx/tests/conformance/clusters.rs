@@ -1,8 +1,8 @@
 //! Clusters: where blocks are, shared memory of other blocks, and barriers of several blocks.
 
-use crate::harness::{Device, kernel_folder};
-use crate::inputs::Random;
-use crate::value::Value;
+use super::harness::{Device, kernel_folder};
+use super::inputs::Random;
+use super::value::Value;
 use pagemill_ptx::{
     DeviceMemory, Launch, LaunchError, Linked, Module, Output, Trap, TrapKind, run_functional,
 };

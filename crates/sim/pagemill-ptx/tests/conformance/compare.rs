@@ -1,9 +1,9 @@
 //! Comparison, selection, and their results as predicates, pairs of predicates and numbers.
 
-use crate::inputs::Inputs;
-use crate::oracle::{flush16, flush32};
-use crate::rows::{Row, check_rows, row};
-use crate::value::{Pair, Value};
+use super::inputs::Inputs;
+use super::oracle::{flush16, flush32};
+use super::rows::{Row, check_rows, row};
+use super::value::{Pair, Value};
 use half::f16;
 use std::cmp::Ordering::{self, Equal, Greater, Less};
 

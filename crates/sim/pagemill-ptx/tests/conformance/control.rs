@@ -1,7 +1,7 @@
 //! Divergent control flow.
 
-use crate::harness::Device;
-use crate::inputs::Random;
+use super::harness::Device;
+use super::inputs::Random;
 
 const COUNT: usize = 300;
 

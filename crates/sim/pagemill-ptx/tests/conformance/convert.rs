@@ -1,9 +1,9 @@
 //! Conversion from and to integers, packing, and moves between widths.
 
-use crate::inputs::Inputs;
-use crate::oracle::{Ieee, RM, RN, ROUNDINGS, RP, RZ, Round, flush32};
-use crate::rows::{Row, check_rows, row};
-use crate::value::Value;
+use super::inputs::Inputs;
+use super::oracle::{Ieee, RM, RN, ROUNDINGS, RP, RZ, Round, flush32};
+use super::rows::{Row, check_rows, row};
+use super::value::Value;
 use half::f16;
 
 /// The source types in the order of the kernels' macros, widened without loss.

@@ -1,12 +1,12 @@
 //! Conversion between float formats.
 
-use crate::convert::integral;
-use crate::inputs::Inputs;
-use crate::oracle::{
+use super::convert::integral;
+use super::inputs::Inputs;
+use super::oracle::{
     Ieee, RN, ROUNDINGS, RP, RZ, Round, flush32, saturate16, saturate32, saturate64,
 };
-use crate::rows::{Row, check_rows, row};
-use crate::value::{Pair, Value};
+use super::rows::{Row, check_rows, row};
+use super::value::{Pair, Value};
 use half::{bf16, f16};
 
 fn h(bits: u64) -> f16 {

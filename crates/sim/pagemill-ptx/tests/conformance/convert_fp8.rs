@@ -1,8 +1,8 @@
 //! Pairs of floats of eight bits and fewer, against a search through all values of the format.
 
-use crate::inputs::Inputs;
-use crate::rows::{check_rows, row};
-use crate::value::{Pair, Value};
+use super::inputs::Inputs;
+use super::rows::{check_rows, row};
+use super::value::{Pair, Value};
 use half::{bf16, f16};
 
 /// Exponent and fraction bits of a format. (4, 3) is E4M3, which has no infinities; those of fewer than eight bits have no NaN.

@@ -1,6 +1,6 @@
 //! Every instruction the executor claims to support stands in a kernel of this suite.
 
-use crate::harness::kernel_folder;
+use super::harness::kernel_folder;
 use pagemill_ptx::parse::parse;
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! Calls of the device runtime by kernels, and their answers.
 
-use crate::harness::Device;
+use super::harness::Device;
 use pagemill_ptx::{DeviceWork, QueuedWork, Rows};
 
 #[test]

@@ -1,10 +1,10 @@
 //! Instructions of architectures past compute_75.
 
-use crate::harness::Device;
-use crate::inputs::{Inputs, Random};
-use crate::oracle::flush32;
-use crate::rows::{Row, check_rows, checked, row};
-use crate::value::{Pair, Value};
+use super::harness::Device;
+use super::inputs::{Inputs, Random};
+use super::oracle::flush32;
+use super::rows::{Row, check_rows, checked, row};
+use super::value::{Pair, Value};
 use half::{bf16, f16};
 
 /// `op` on both halves of words.

@@ -1,9 +1,9 @@
 //! Single precision arithmetic, bit for bit.
 
-use crate::inputs::Inputs;
-use crate::oracle::{Ieee, RM, RN, ROUNDINGS, RP, RZ, Round, flush32, saturate32, sqrt32};
-use crate::rows::{Row, check_rows, row};
-use crate::value::Pair;
+use super::inputs::Inputs;
+use super::oracle::{Ieee, RM, RN, ROUNDINGS, RP, RZ, Round, flush32, saturate32, sqrt32};
+use super::rows::{Row, check_rows, row};
+use super::value::Pair;
 
 fn f(bits: u64) -> f32 {
     f32::from_bits(bits as u32)

@@ -1,8 +1,8 @@
 //! Double precision arithmetic, bit for bit.
 
-use crate::inputs::Inputs;
-use crate::oracle::{Ieee, RM, RN, ROUNDINGS, RP, RZ, Round, sqrt64};
-use crate::rows::{Row, check_rows, row};
+use super::inputs::Inputs;
+use super::oracle::{Ieee, RM, RN, ROUNDINGS, RP, RZ, Round, sqrt64};
+use super::rows::{Row, check_rows, row};
 
 fn d(bits: u64) -> f64 {
     f64::from_bits(bits)

@@ -1,7 +1,7 @@
 //! Calls of device functions.
 
-use crate::harness::Device;
-use crate::inputs::Random;
+use super::harness::Device;
+use super::inputs::Random;
 
 #[test]
 fn structures_of_floats() {

@@ -1,9 +1,9 @@
 //! Half and bfloat arithmetic, bit for bit, alone and in pairs.
 
-use crate::inputs::Inputs;
-use crate::oracle::{Ieee, RN, Round, flush16, saturate16};
-use crate::rows::{Row, check_rows, row};
-use crate::value::Pair;
+use super::inputs::Inputs;
+use super::oracle::{Ieee, RN, Round, flush16, saturate16};
+use super::rows::{Row, check_rows, row};
+use super::value::Pair;
 use half::{bf16, f16};
 
 fn h(bits: u64) -> f16 {
@@ -168,7 +168,7 @@ fn order_and_fused_of_narrow_floats() {
 #[test]
 fn order_and_fused_of_pairs_and_nan_propagation() {
     let f = |bits: u64| f32::from_bits(bits as u32);
-    let flush = |x: f32| crate::oracle::flush32(x);
+    let flush = |x: f32| super::oracle::flush32(x);
     let rows = [
         row("min.f16x2", pairwise(|a, b, _| order16(a, b, true, false))),
         row("max.f16x2", pairwise(|a, b, _| order16(a, b, false, false))),

@@ -1,8 +1,8 @@
 //! A module on a device of its own: buffers, launches, what was printed.
 
+use super::stepped::{compare, run_stepped};
+use super::value::Value;
 use crate::seen::Seen;
-use crate::stepped::{compare, run_stepped};
-use crate::value::Value;
 use pagemill_ptx::{
     DeviceMemory, Executor, FunctionalTotals, Image, Launch, Linked, Module, Output, QueuedWork,
     Sampler, StepTotals, Texture, Trap, run_functional,

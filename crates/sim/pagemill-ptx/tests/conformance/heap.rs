@@ -1,7 +1,7 @@
 //! The heap of kernels: `malloc`, `free`, `new` and `delete`.
 
-use crate::harness::Device;
-use crate::inputs::Random;
+use super::harness::Device;
+use super::inputs::Random;
 use pagemill_ptx::TrapKind;
 
 #[test]

@@ -1,7 +1,7 @@
 //! Integer arithmetic.
 
-use crate::inputs::Inputs;
-use crate::rows::{Row, check_rows, row};
+use super::inputs::Inputs;
+use super::rows::{Row, check_rows, row};
 
 /// Rows of one operation over several types: `each!(rows, "add", |a, b| a.wrapping_add(b), u16 u32)`.
 macro_rules! each {

@@ -1,7 +1,7 @@
 //! Bits, fields, logic, shifts, permutations and packed dot products.
 
-use crate::inputs::{Inputs, Random};
-use crate::rows::{Row, check_rows, row};
+use super::inputs::{Inputs, Random};
+use super::rows::{Row, check_rows, row};
 
 /// Position of the highest bit that is not the sign, or all ones; from the top when `shift_amount`.
 fn find(value: u64, bits: u32, signed: bool, shift_amount: bool) -> u32 {

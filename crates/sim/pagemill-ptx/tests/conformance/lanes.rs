@@ -1,6 +1,6 @@
 //! Lanes of a warp that wait for each other: they all get on, and masks meet by value.
 
-use crate::harness::Device;
+use super::harness::Device;
 use pagemill_ptx::TrapKind;
 
 fn device() -> Device {

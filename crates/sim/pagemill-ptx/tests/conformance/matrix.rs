@@ -1,7 +1,7 @@
 //! Products of matrices, against three loops; where the elements lie is as the tables of the PTX manual have it.
 
-use crate::harness::Device;
-use crate::inputs::Random;
+use super::harness::Device;
+use super::inputs::Random;
 use half::{bf16, f16};
 
 /// One form of `mma`: where it stands, rows and depth, types of A, B, C and D, and whether sums saturate.

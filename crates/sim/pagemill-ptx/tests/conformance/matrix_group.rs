@@ -1,9 +1,9 @@
 //! Products of warp groups, against three loops; matrices lie in shared memory as the nested shapes and distances of CuTe's
 //! canonical layouts have it.
 
-use crate::harness::Device;
-use crate::inputs::Random;
-use crate::matrix::{Matrix, bits, decode, random_matrix};
+use super::harness::Device;
+use super::inputs::Random;
+use super::matrix::{Matrix, bits, decode, random_matrix};
 
 /// One form of `wgmma`: columns, terms, types of A, B and D, whether A and B lie across, and the sign of products.
 struct Form {
@@ -210,7 +210,7 @@ fn run(form: &Form, random: &mut Random) {
             let terms = (a[row].iter().zip(&b[column]))
                 .map(|(x, y)| form.sign * decode(a_type, *x) * decode(b_type, *y));
             let terms: Vec<f64> = terms.collect();
-            crate::matrix::check_sum(
+            super::matrix::check_sum(
                 form.kernel,
                 (d_type, form.kernel.ends_with("_sat")),
                 (before, &terms),

@@ -1,6 +1,6 @@
 //! `movmatrix`, `stmatrix`, and atomic accesses to vectors.
 
-use crate::harness::Device;
+use super::harness::Device;
 use pagemill_ptx::TrapKind;
 
 /// Words of matrix `matrix`: element 8 r + c of it is 64 times its number and 8 r + c.

@@ -1,7 +1,7 @@
 //! Barriers that are objects in shared memory, and 128 bits at once.
 
-use crate::harness::Device;
-use crate::inputs::Random;
+use super::harness::Device;
+use super::inputs::Random;
 
 #[test]
 fn a_phase_ends_when_all_have_arrived() {

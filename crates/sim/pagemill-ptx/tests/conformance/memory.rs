@@ -1,7 +1,7 @@
 //! Loads and stores in every space, width and shape.
 
-use crate::harness::{Arg, Device};
-use crate::inputs::Random;
+use super::harness::{Arg, Device};
+use super::inputs::Random;
 use std::collections::VecDeque;
 
 fn random_bytes(count: usize) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! What kernels print.
 
-use crate::harness::Device;
+use super::harness::Device;
 
 #[test]
 fn every_conversion() {

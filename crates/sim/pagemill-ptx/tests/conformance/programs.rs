@@ -1,7 +1,7 @@
 //! Small programs as the compiler writes them.
 
-use crate::harness::Device;
-use crate::inputs::Random;
+use super::harness::Device;
+use super::inputs::Random;
 use half::f16;
 
 #[test]

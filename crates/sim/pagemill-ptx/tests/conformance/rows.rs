@@ -1,8 +1,8 @@
 //! Element-wise kernels: each row of results is one instruction, checked against one function.
 
-use crate::harness::Device;
-use crate::inputs::Inputs;
-use crate::value::Value;
+use super::harness::Device;
+use super::inputs::Inputs;
+use super::value::Value;
 
 /// Whether a row's result is right for (a, b, c); otherwise what was wanted.
 type Check = Box<dyn Fn(u64, u64, u64, u64) -> Result<(), String>>;

@@ -1,6 +1,6 @@
 //! Special registers.
 
-use crate::harness::Device;
+use super::harness::Device;
 
 #[test]
 fn identity_of_threads() {

@@ -4,8 +4,8 @@
 use half::{bf16, f16};
 use pagemill_ptx::{Swizzle, TensorDimension, TensorElement, TensorMap};
 
-use crate::harness::{Arg, Device};
-use crate::inputs::Random;
+use super::harness::{Arg, Device};
+use super::inputs::Random;
 
 const FILE: &str = "tensor_sm90";
 

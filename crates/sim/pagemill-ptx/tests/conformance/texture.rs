@@ -1,6 +1,6 @@
 //! Textures and surfaces.
 
-use crate::harness::Device;
+use super::harness::Device;
 use pagemill_ptx::{AddressMode, ChannelKind, Image, Sampler, Texel, TrapKind};
 
 /// An image of 8 times 4 texels of `channels` parts of four bytes, `slices` times, at `address`.

@@ -1,6 +1,6 @@
 //! What stops a kernel, and what the message says.
 
-use crate::harness::Device;
+use super::harness::Device;
 use pagemill_ptx::Trap;
 
 /// The message names the kernel, the file, the block, and `words`.

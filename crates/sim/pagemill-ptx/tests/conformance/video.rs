@@ -1,7 +1,7 @@
 //! Instructions on bytes, halfwords and words at once, by the pseudocode of the PTX manual, element by element.
 
-use crate::inputs::Inputs;
-use crate::rows::{Row, check_rows, row};
+use super::inputs::Inputs;
+use super::rows::{Row, check_rows, row};
 
 type Operation = fn(i64, i64) -> i64;
 

@@ -1,7 +1,7 @@
 //! Operations between the lanes of a warp.
 
-use crate::harness::Device;
-use crate::inputs::Random;
+use super::harness::Device;
+use super::inputs::Random;
 
 /// A shuffle of one lane: the lane read from and whether it was inside, as the manual words it.
 fn source_lane(mode: &str, lane: u32, b: u32, c: u32) -> (u32, bool) {

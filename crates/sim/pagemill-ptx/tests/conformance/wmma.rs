@@ -1,7 +1,7 @@
 //! Products of `wmma` fragments against sums of integers, which every type here holds exactly.
 
-use crate::harness::{Arg, Device};
-use crate::inputs::Random;
+use super::harness::{Arg, Device};
+use super::inputs::Random;
 use half::{bf16, f16};
 
 #[derive(Clone, Copy, PartialEq)]

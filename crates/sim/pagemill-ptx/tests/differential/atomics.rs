@@ -2,8 +2,8 @@
 //!
 //! The lanes of a warp act one after the other, the lowest first, so that a model may say what each of them gets.
 
-use crate::exact::{BF16, F16, F32, F64, Format, Rounding, add};
-use crate::run::{Random, launch, load};
+use super::exact::{BF16, F16, F32, F64, Format, Rounding, add};
+use super::run::{Random, launch, load};
 
 /// Threads of the block, one warp of them because warps have no order, and the cells that they share.
 const THREADS: usize = 32;

@@ -1,6 +1,6 @@
 //! Extended precision: what carries and borrows do to the word above.
 
-use crate::run::{Form, Random, Wide, compare, exact_form};
+use super::run::{Form, Random, Wide, compare, exact_form};
 
 /// A sum or difference of words and a carry, and the carry that it makes.
 fn step(adds: bool, a: u64, b: u64, carry: u64, bits: u32) -> (u64, u64) {

@@ -1,6 +1,6 @@
 //! Bits of words: fields, shifts, permutations, truth tables, dot products, and quotients.
 
-use crate::run::{Form, Random, Wide, compare, exact_form};
+use super::run::{Form, Random, Wide, compare, exact_form};
 
 const UNSIGNED: [&str; 2] = ["u32", "u64"];
 const SIGNED: [&str; 2] = ["s32", "s64"];

@@ -2,11 +2,11 @@
 
 use num_bigint::BigUint;
 
-use crate::exact::{
+use super::exact::{
     BF16, F16, F32, F64, Format, Number, ROUNDINGS, Rounding, add, divide, integer, multiply,
     negated, rounded, square_root,
 };
-use crate::run::{Form, Random, Wide, compare};
+use super::run::{Form, Random, Wide, compare};
 
 pub fn name(format: Format) -> &'static str {
     match format {

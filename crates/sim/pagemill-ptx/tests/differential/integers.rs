@@ -1,6 +1,6 @@
 //! Integer arithmetic by numbers of 128 bits: every type and half of the result.
 
-use crate::run::{Form, Random, Wide, compare};
+use super::run::{Form, Random, Wide, compare};
 
 /// A type: name, bits, and whether it is signed.
 type Integer = (&'static str, u32, bool);

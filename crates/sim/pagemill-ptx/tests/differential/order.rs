@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use crate::exact::{BF16, F16, F32, F64, Format, compare as order};
-use crate::floats::{name, same, same_halves, sample};
-use crate::run::{Form, Wide, compare, exact_form};
+use super::exact::{BF16, F16, F32, F64, Format, compare as order};
+use super::floats::{name, same, same_halves, sample};
+use super::run::{Form, Wide, compare, exact_form};
 
 const INTEGER_OPERATORS: [&str; 10] = ["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"];
 const FLOAT_OPERATORS: [&str; 14] = [

@@ -1,9 +1,9 @@
-//! Pairs of narrow floats, signs of floats, and the conversions beside those of [`crate::floats`].
+//! Pairs of narrow floats, signs of floats, and the conversions beside those of [`super::floats`].
 
-use crate::exact::{BF16, F16, F32, F64, Format, Number, ROUNDINGS, Rounding, rounded};
-use crate::floats::{INTEGERS, Integer, Modifiers, between, from_integer, integer_register};
-use crate::floats::{arithmetic, name, same, same_halves, sample, to_integer};
-use crate::run::{Form, Wide, compare, exact_form};
+use super::exact::{BF16, F16, F32, F64, Format, Number, ROUNDINGS, Rounding, rounded};
+use super::floats::{INTEGERS, Integer, Modifiers, between, from_integer, integer_register};
+use super::floats::{arithmetic, name, same, same_halves, sample, to_integer};
+use super::run::{Form, Wide, compare, exact_form};
 
 const NEAREST: (&str, Rounding) = ROUNDINGS[0];
 

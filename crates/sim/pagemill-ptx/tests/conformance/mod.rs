@@ -36,8 +36,6 @@ mod oracle;
 mod print;
 mod programs;
 mod rows;
-#[path = "../seen/mod.rs"]
-mod seen;
 mod special;
 mod stepped;
 mod tensor;

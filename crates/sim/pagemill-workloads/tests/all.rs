@@ -1,0 +1,4 @@
+//! The built-in programs as scenarios run them.
+
+mod parameters;
+mod results;
