@@ -16,7 +16,7 @@ use crate::output::note;
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// A bar over all points, and a line for each point that is running. Where points are programs of the user's, a line as each
-/// starts and no bar: the terminal is theirs while they run, and a bar is drawn by erasing lines, whoever wrote them.
+/// starts and no bar: the terminal is theirs while they run, and a bar is drawn by erasing lines, theirs as well.
 pub struct Progress {
     /// Whether a line says which program starts.
     says_programs: bool,
