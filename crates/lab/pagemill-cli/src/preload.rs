@@ -23,10 +23,11 @@ pub fn find_library(given: Option<&Path>, name: &str) -> Result<PathBuf, Failure
 }
 
 /// Runtimes that know all of a program's memory, by a symbol of programs that are built with them.
-const RUNTIMES: [(&[u8], &str); 3] = [
+const RUNTIMES: [(&[u8], &str); 4] = [
     (b"\0__tsan_init\0", "ThreadSanitizer"),
     (b"\0__msan_init\0", "MemorySanitizer"),
     (b"\0__hwasan_init\0", "HWAddressSanitizer"),
+    (b"\0__lsan_init\0", "LeakSanitizer"),
 ];
 
 /// Bytes at the start of a program's file in which the names of its symbols are.

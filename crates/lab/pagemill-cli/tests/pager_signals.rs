@@ -95,23 +95,18 @@ fn no_process_is_left_by_ends_at_any_moment() {
 #[test]
 fn a_program_whose_runtime_comes_first_is_refused_by_name() {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("program"), b"\x7fELF\0__tsan_init\0").expect("written");
-    let output = pagemill(folder.path())
-        .args([
-            "pager",
-            "run",
-            "--memory",
-            "2MiB",
-            "--to",
-            "compressed",
-            "./program",
-        ])
-        .output()
-        .expect("the command starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(
-        !has_userfault() || said.contains("ThreadSanitizer"),
-        "{said}"
-    );
+    let program = folder.path().join("program");
+    for (symbol, name) in [
+        ("__tsan_init", "ThreadSanitizer"),
+        ("__lsan_init", "LeakSanitizer"),
+    ] {
+        std::fs::write(&program, format!("\x7fELF\0{symbol}\0")).expect("written");
+        let output = pagemill(folder.path())
+            .args("pager run --memory 2MiB --to compressed ./program".split(' '))
+            .output()
+            .expect("the command starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(!has_userfault() || said.contains(name), "{said}");
+    }
 }
