@@ -26,7 +26,7 @@ impl Problem {
     /// A problem at `origin`.
     pub fn at(origin: &Origin, message: String) -> Self {
         Self {
-            place: Some(origin.clone()),
+            place: origin.source.is_shown().then(|| origin.clone()),
             ..Self::new(message)
         }
     }

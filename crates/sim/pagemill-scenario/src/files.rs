@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::document::{Kind, Node, SourceText, parse_document};
 use crate::error::{InputErrors, Problem};
-use crate::names::did_you_mean;
+use crate::names::nearest_few;
 
 /// A file that was compiled in.
 #[derive(Clone, Copy, Debug)]
@@ -201,7 +201,7 @@ pub(crate) fn find_machine(
             )
             .help(format!(
                 "a path is relative to the scenario; {}",
-                machines_there_are(folder)
+                machines_there_are(given, folder)
             ))
         });
     }
@@ -212,8 +212,7 @@ pub(crate) fn find_machine(
         return read(&path).map_err(|error| unreadable(&path, &error));
     }
     find_built_in(MACHINES, given).ok_or_else(|| {
-        let names = machine_names(folder);
-        let help = did_you_mean(given, "machines", names.iter().map(String::as_str));
+        let help = machines_there_are(given, folder);
         Problem::at(&node.origin, format!("there is no machine \"{given}\"")).help(help)
     })
 }
@@ -245,8 +244,15 @@ fn machine_names(folder: Option<&Path>) -> Vec<String> {
     names
 }
 
-fn machines_there_are(folder: Option<&Path>) -> String {
-    format!("machines by name: {}", machine_names(folder).join(", "))
+fn machines_there_are(given: &str, folder: Option<&Path>) -> String {
+    let names = machine_names(folder);
+    nearest_few(stem(given), "machines", names.iter().map(String::as_str))
+}
+
+/// The name in a path.
+fn stem(given: &str) -> &str {
+    let stem = Path::new(given).file_stem();
+    stem.and_then(|stem| stem.to_str()).unwrap_or(given)
 }
 
 fn find_built_in(all: &[BuiltIn], name: &str) -> Option<Arc<SourceText>> {
@@ -270,7 +276,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
 
 fn no_scenario(path: &Path, given: &str) -> Problem {
     let built_in = SCENARIOS.iter().map(|scenario| scenario.name);
-    let help = did_you_mean(given, "built-in scenarios", built_in);
+    let help = nearest_few(stem(given), "scenarios", built_in);
     if path.is_dir() {
         return Problem::new(format!("{given} is a folder, not a scenario file"))
             .help(nearby(path).or(Some(help)));

@@ -34,6 +34,32 @@ pub fn did_you_mean<'a>(
     }
 }
 
+/// The names of a long list that are shown of it.
+const SHOWN: usize = 5;
+
+/// The help of an unknown name where there are many: the nearest ones, and the command that lists all.
+pub fn nearest_few<'a>(
+    found: &str,
+    what: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+) -> String {
+    let lower = found.to_lowercase();
+    let mut all: Vec<&str> = known.clone().into_iter().collect();
+    let count = all.len();
+    all.sort_by_key(|name| {
+        let is_part = name.contains(&lower) || lower.contains(name);
+        (!is_part, strsim::damerau_levenshtein(&lower, name))
+    });
+    all.truncate(SHOWN);
+    let begun = all.first().copied().filter(|it| it.contains(&lower));
+    let meant = begun.or_else(|| nearest(found, known));
+    let meant = meant.map_or_else(String::new, |name| format!("did you mean `{name}`? "));
+    format!(
+        "{meant}nearest of {count}: {}; `pagemill list {what}` has all",
+        all.join(", ")
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,6 +74,25 @@ mod tests {
             nearest("A100", ["h100", "a100-pcie4-x86"]),
             Some("a100-pcie4-x86")
         );
+    }
+
+    #[test]
+    fn of_many_names_the_nearest_are_shown() {
+        let known = [
+            "h100",
+            "h100-sxm",
+            "a100-pcie4-x86",
+            "v100",
+            "gtx480",
+            "pni",
+            "rtx5090",
+        ];
+        assert_eq!(
+            nearest_few("a100", "machines", known),
+            "did you mean `a100-pcie4-x86`? nearest of 7: a100-pcie4-x86, h100, v100, pni, h100-sxm; `pagemill list machines` has all"
+        );
+        assert!(nearest_few("h100-smx", "machines", known).starts_with("did you mean `h100-sxm`?"));
+        assert!(nearest_few("nope", "machines", known).starts_with("nearest of 7: "));
     }
 
     #[test]

@@ -167,6 +167,24 @@ fn a_swept_table_keeps_the_keys_it_does_not_name() {
 }
 
 #[test]
+fn an_override_of_a_key_that_one_swept_table_has_changes_that_one() {
+    let text = format!(
+        "{SOUND}\n[sweep]\nworkload = [{{ elements = 1 }}, {{ name = \"bfs\", nodes = 8 }}]\n"
+    );
+    let sizes = |set: &str| {
+        let scenario = load_with(&text, &[set]);
+        let of = |point| {
+            let values = gpu(point).workload.values.iter();
+            let mut sizes = values.filter(|(it, _)| ["elements", "nodes"].contains(&it.name));
+            sizes.next().expect("a size").1
+        };
+        scenario.points.iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(sizes("workload.elements=4096"), [4096, 8]);
+    assert_eq!(sizes("workload.nodes=16"), [1, 16]);
+}
+
+#[test]
 fn the_seed_of_the_scenario_is_that_of_the_program() {
     let scenario = load_with(SOUND, &[]);
     let seed = gpu(&scenario.points[0])

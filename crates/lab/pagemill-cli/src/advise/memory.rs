@@ -228,7 +228,7 @@ fn scenario(
         .into_iter()
         .collect();
     Ok(load_given(
-        &SourceText::built_in("advise.toml", &text),
+        &SourceText::of_options("advise", &text),
         &sets,
         &machines,
     )?)

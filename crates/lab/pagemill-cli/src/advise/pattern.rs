@@ -68,7 +68,7 @@ fn scenario(arguments: &PatternArguments) -> Arc<SourceText> {
         quoted(&format!("{} B", arguments.stripe_bytes)),
         arguments.reuse
     );
-    SourceText::built_in("question", &text)
+    SourceText::of_options("question", &text)
 }
 
 fn wanted(point: &UvmPoint) -> AdvicePoint {

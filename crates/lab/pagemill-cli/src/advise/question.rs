@@ -28,7 +28,7 @@ pub fn scenario(
         words.join(", "),
     );
     Ok(load_text(
-        &SourceText::built_in("advise.toml", &text),
+        &SourceText::of_options("advise", &text),
         &arguments.sets,
     )?)
 }

@@ -103,7 +103,7 @@ fn scenario(arguments: &MpiArguments) -> Result<Scenario, Failure> {
         string(&arguments.machine),
         quoted.join(", ")
     );
-    let scenario = load_text(&SourceText::built_in("mpi.toml", &text), &arguments.sets)?;
+    let scenario = load_text(&SourceText::of_options("mpi", &text), &arguments.sets)?;
     let records = [
         ("--compute-out", arguments.compute_out.is_some()),
         ("--timeline", arguments.timeline.is_some()),
@@ -175,7 +175,11 @@ fn run_job(
             "cannot start {program}: {error}; `sudo apt-get install openmpi-bin libfabric1` installs Open MPI's launcher"
         ))
     })?;
-    print_summary(arguments, machine, behavior, &job.stations());
+    let stations = job.stations();
+    // A launcher that refuses to start has said why.
+    if status.success() || !stations.is_empty() {
+        print_summary(arguments, machine, behavior, &stations);
+    }
     if let Some(Stopped { rank, process }) = stopped {
         return Err(Failure::Run(format!(
             "rank {rank} (process {process}) was stopped for {} s, and the job was ended: continue it earlier (`kill -CONT {process}`), \

@@ -10,6 +10,7 @@ const BUILT_IN: &str = " (built in)";
 pub struct SourceText {
     name: String,
     folder: Option<PathBuf>,
+    is_shown: bool,
     text: String,
 }
 
@@ -30,6 +31,11 @@ impl SourceText {
         Self::new(name.to_owned(), None, text.to_owned())
     }
 
+    /// A text that a command made of its options: messages show no place in it, since nobody wrote it.
+    pub fn of_options(name: &str, text: &str) -> Arc<Self> {
+        Self::shown(name.to_owned(), None, text.to_owned(), false)
+    }
+
     /// The `key=value` of one `--set` argument.
     pub fn argument(text: &str) -> Arc<Self> {
         Self::new(ARGUMENT.to_owned(), None, text.to_owned())
@@ -41,7 +47,16 @@ impl SourceText {
     }
 
     fn new(name: String, folder: Option<PathBuf>, text: String) -> Arc<Self> {
-        Arc::new(Self { name, folder, text })
+        Self::shown(name, folder, text, true)
+    }
+
+    fn shown(name: String, folder: Option<PathBuf>, text: String, is_shown: bool) -> Arc<Self> {
+        Arc::new(Self {
+            name,
+            folder,
+            is_shown,
+            text,
+        })
     }
 
     /// How messages call this text: a path, or `--set`.
@@ -56,6 +71,11 @@ impl SourceText {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned()
+    }
+
+    /// Whether messages show the lines that they are about.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.is_shown
     }
 
     /// The folder of the file, where there is one.

@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 
 use super::origin::Origin;
-use super::tree::{Kind, Node, Table};
+use super::tree::{Key, Kind, Node, Table};
 use crate::error::{InputErrors, Problem};
 use crate::names::did_you_mean;
 use crate::quantity::Wrong;
@@ -64,6 +64,12 @@ impl Reader {
         } else {
             Err(InputErrors::new(problems))
         }
+    }
+
+    fn note_read(&self, key: &Key) {
+        let mut read = self.read.borrow_mut();
+        read.insert(key.origin.id());
+        read.extend(key.over.iter().map(Origin::id));
     }
 
     fn note_unread(&self, section: &Section<'_>, origin: &Origin, name: &str) {
@@ -230,7 +236,7 @@ impl<'a> Section<'a> {
     pub fn pass_over(&mut self) {
         for (key, _) in self.table.entries() {
             self.known.push(key.name.clone());
-            self.reader.read.borrow_mut().insert(key.origin.id());
+            self.reader.note_read(key);
         }
     }
 
@@ -239,7 +245,7 @@ impl<'a> Section<'a> {
             self.known.push(key.to_owned());
         }
         let (written, node) = self.table.entry(key)?;
-        self.reader.read.borrow_mut().insert(written.origin.id());
+        self.reader.note_read(written);
         Some(node)
     }
 

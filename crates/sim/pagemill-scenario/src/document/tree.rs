@@ -44,6 +44,8 @@ pub struct Key {
     pub name: String,
     /// Where it stands.
     pub origin: Origin,
+    /// Where keys stand whose values were laid over its own: read with it.
+    pub over: Vec<Origin>,
 }
 
 /// Keys and values in the order of the file.
@@ -107,11 +109,12 @@ impl Table {
         let new_key = Key {
             name: first.clone(),
             origin: key.clone(),
+            over: Vec::new(),
         };
         let index = self.entries.iter().position(|(key, _)| &key.name == first);
         if rest.is_empty() {
             match index {
-                Some(index) => self.overlay(index, value),
+                Some(index) => self.overlay(index, new_key, value),
                 None => self.entries.push((new_key, value)),
             }
             return Ok(());
@@ -141,9 +144,11 @@ impl Table {
         }
     }
 
-    fn overlay(&mut self, index: usize, value: Node) {
-        // The key stays that of the file: it counts as read when any point reads what was laid over it.
-        let (_, old) = &mut self.entries[index];
+    fn overlay(&mut self, index: usize, key: Key, value: Node) {
+        // The key stays that of the file, and both count as read when any point reads what was laid over it.
+        let (below, old) = &mut self.entries[index];
+        below.over.push(key.origin);
+        below.over.extend(key.over);
         match (&mut old.kind, value.kind) {
             (Kind::Table(old), Kind::Table(new)) => old.merge(new),
             (_, kind) => {
@@ -163,7 +168,7 @@ impl Table {
                 .iter()
                 .position(|(old, _)| old.name == key.name)
             {
-                Some(index) => self.overlay(index, value),
+                Some(index) => self.overlay(index, key, value),
                 None => self.entries.push((key, value)),
             }
         }
@@ -241,6 +246,7 @@ impl Converter<'_> {
                 Key {
                     name: key.into_inner().into_owned(),
                     origin,
+                    over: Vec::new(),
                 },
                 self.node(value),
             )

@@ -55,7 +55,7 @@ fn show(errors: &InputErrors) -> String {
 fn without_list(line: &str) -> String {
     for list in [
         " workloads: ",
-        " built-in scenarios: ",
+        " nearest of ",
         " holds: ",
         " machines: ",
         " machines by name: ",
@@ -109,15 +109,15 @@ fn missing_files() {
     let missing = |given: &str| show(&load(given, &[]).expect_err("no such scenario"));
     assert_snapshot!(missing("quickstrat"), @r#"
 × there is no scenario "quickstrat", neither a file nor built in
-help: did you mean `quickstart`? built-in scenarios: ...
+help: did you mean `quickstart`? nearest of ...
 "#);
     assert_snapshot!(missing("no-folder/test.toml"), @r#"
 × there is no file no-folder/test.toml
-help: there is no folder no-folder either; built-in scenarios: ...
+help: there is no folder no-folder either; nearest of ...
 "#);
     assert_snapshot!(missing("src/quickstart.toml"), @r#"
 × there is no file src/quickstart.toml
-help: built-in scenarios: ...
+help: did you mean `quickstart`? nearest of ...
 "#);
     assert_snapshot!(missing("../../../scenarios/quikstart.toml"), @r#"
 × there is no file ../../../scenarios/quikstart.toml
@@ -125,7 +125,7 @@ help: ../../../scenarios holds: ...
 "#);
     assert_snapshot!(missing("tests"), @r#"
 × tests is a folder, not a scenario file
-help: built-in scenarios: ...
+help: nearest of ...
 "#);
 }
 
@@ -139,7 +139,7 @@ fn machines_that_are_not_there() {
   ·           ────────
 4 │
   ╰────
- help: did you mean `gtx480`? machines: ...
+ help: did you mean `gtx480`? nearest of ...
 "#);
     assert_snapshot!(replaced("gtx480", "machines/mine.toml"), @r#"
  × cannot read the machine file scenarios/machines/mine.toml: No such file or directory (os error 2)
@@ -149,7 +149,7 @@ fn machines_that_are_not_there() {
   ·           ────────────────────
 4 │
   ╰────
- help: a path is relative to the scenario; machines by name: ...
+ help: a path is relative to the scenario; nearest of ...
 "#);
     assert_snapshot!(replaced("\"gtx480\"", "480"), @r#"
  × `machine` is 480: a text in quotes is needed

@@ -103,7 +103,7 @@ fn point(
         arguments.seed,
     );
     let sets: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
-    let scenario = load_text(&SourceText::built_in("model", &text), &sets)?;
+    let scenario = load_text(&SourceText::of_options("model", &text), &sets)?;
     let found = scenario
         .points
         .into_iter()
