@@ -63,7 +63,18 @@ pub fn suggesting(mut error: clap::Error) -> clap::Error {
             error.insert(ContextKind::SuggestedSubcommand, name);
         }
     }
-    error
+    at_least_one(error)
+}
+
+/// The error of a count of 0 in words.
+fn at_least_one(error: clap::Error) -> clap::Error {
+    let is_zero = std::error::Error::source(&error)
+        .is_some_and(|source| source.to_string().contains("zero for non-zero"));
+    let (true, Some(argument)) = (is_zero, error.get(ContextKind::InvalidArg)) else {
+        return error;
+    };
+    let text = format!("{argument} is 0: use a number of at least 1\n");
+    clap::Error::raw(error.kind(), text)
 }
 
 #[derive(Subcommand, Debug)]

@@ -9,7 +9,7 @@ use pagemill_scenario::document::SourceText;
 use pagemill_scenario::load_text;
 
 use crate::failure::Failure;
-use crate::output::RunFormat;
+use crate::output::{RunFormat, check_file};
 use crate::run::{Results, Stdout, interrupt, run_scenario};
 use crate::values;
 
@@ -95,11 +95,12 @@ pub struct CudaArguments {
 
 /// Runs the user's program, shows the report, and ends as the program did.
 pub fn cuda(arguments: &CudaArguments) -> Result<(), Failure> {
+    check_file(arguments.hints.as_deref())?;
     let text = scenario_text(arguments);
     if arguments.verbose {
         print_environment();
     }
-    let scenario = load_text(&SourceText::built_in("cuda.toml", &text), &arguments.sets)?;
+    let scenario = load_text(&SourceText::of_options("cuda", &text), &arguments.sets)?;
     let results = Results {
         format: arguments.format.unwrap_or(RunFormat::Table),
         stdout: match arguments.format {

@@ -10,7 +10,7 @@ use clap_complete::engine::{
 };
 use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
-use pagemill_scenario::{MACHINES, SCENARIOS, transfer_modes};
+use pagemill_scenario::{BuiltIn, MACHINES, SCENARIOS, transfer_modes};
 
 use crate::failure::Failure;
 use crate::output::print;
@@ -36,9 +36,28 @@ pub fn completions(shell: Shell) -> Result<(), Failure> {
     print(|out| out.write_all(&text))
 }
 
-/// The names that an argument takes beside files.
-fn names(argument: &str) -> Option<Vec<&'static str>> {
+/// The kind of machine that a command simulates, where it is always the same.
+fn kind_of_machine(command: &str) -> Option<&'static str> {
+    match command {
+        "cuda" | "program" | "pattern" | "model" => Some("gpu"),
+        "mpi" => Some("nic"),
+        _ => None,
+    }
+}
+
+/// The names that an argument of `command` takes beside files.
+fn names(command: &str, argument: &str) -> Option<Vec<&'static str>> {
+    let is_meant = |one: &&BuiltIn| {
+        kind_of_machine(command).is_none_or(|kind| one.head().is_ok_and(|head| head.kind == kind))
+    };
     match argument {
+        "machine" if kind_of_machine(command).is_some() => Some(
+            MACHINES
+                .iter()
+                .filter(is_meant)
+                .map(|one| one.name)
+                .collect(),
+        ),
         "scenario" => Some(SCENARIOS.iter().map(|one| one.name).collect()),
         "machine" => Some(MACHINES.iter().map(|one| one.name).collect()),
         "mode" => Some(transfer_modes().map(|(name, _)| name).collect()),
@@ -56,7 +75,8 @@ fn with_names(command: Command) -> Command {
             named.chain(PathCompleter::file().complete(typed)).collect()
         })
     };
-    let command = command.mut_args(|argument| match names(argument.get_id().as_str()) {
+    let name = command.get_name().to_owned();
+    let command = command.mut_args(|argument| match names(&name, argument.get_id().as_str()) {
         Some(names) => argument.add(complete(names)),
         None => argument,
     });

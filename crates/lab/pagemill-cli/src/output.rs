@@ -87,6 +87,24 @@ pub fn write_file(
     Ok(())
 }
 
+/// Refuses a file that cannot be made, before anything runs: its folder is not there, or it is a folder itself.
+pub fn check_file(path: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+    match folder {
+        Some(folder) if !folder.is_dir() => Err(Failure::Usage(format!(
+            "cannot write {}: there is no folder {}; make it first",
+            path.display(),
+            folder.display()
+        ))),
+        _ if path.is_dir() => Err(Failure::Usage(format!(
+            "cannot write {}: it is a folder; name a file in it",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a directory for results that cannot be made, before anything runs.
 pub fn check_out(out: Option<&Path>) -> Result<(), Failure> {
     out.map_or(Ok(()), OutputDir::check)

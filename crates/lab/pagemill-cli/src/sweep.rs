@@ -20,6 +20,12 @@ pub fn sweep(arguments: &RunArguments, folder: &Path) -> Result<(), Failure> {
             scenario.name
         )));
     }
+    if folder.exists() && !folder.is_dir() {
+        return Err(Failure::Usage(format!(
+            "--keep {}: it is no folder; name one that is there or can be made",
+            folder.display()
+        )));
+    }
     let store = Store::open(folder)?;
     OutputDir::check(&store.results_folder()).map_err(Failure::BadOutput)?;
     let missing: Vec<&Point> = store

@@ -179,7 +179,39 @@ fn bash_completes_commands_options_and_names() {
         "a100-pcie4-x86",
     );
     offers(&["pagemill", "cuda", "--mach"], "--machine");
+    offers(&["pagemill", "mpi", "--machine", "pn"], "pni");
+    let cards = completed_by_bash(&["pagemill", "cuda", "--machine", "pn"]);
+    assert!(!cards.contains(&"pni".to_owned()), "{cards:?}");
     assert!(!completed_by_bash(&["pagemill", "man"]).contains(&"manual".to_owned()));
+}
+
+#[test]
+fn what_options_say_wrong_has_no_place_in_a_file_and_near_names() {
+    for (arguments, near) in [
+        (
+            &["cuda", "--machine", "h100-smx", "--", "true"][..],
+            "did you mean `h100-sxm`?",
+        ),
+        (
+            &["advise", "program", "--machine", "a100", "--", "true"],
+            "did you mean `a100-pcie4-x86`?",
+        ),
+        (&["cuda", "--mode", "on-demnd", "--", "true"], "`on-demand`"),
+        (
+            &["cuda", "--hints", "/no/such/h.toml", "--", "true"],
+            "there is no folder /no/such",
+        ),
+        (&["run", "smoke", "--jobs", "0"], "at least 1"),
+        (&["run", "smoke", "--keep", "/dev/null"], "it is no folder"),
+        (
+            &["rank", "quickstart", "--metric", "tme_ns"],
+            "did you mean `time_ns`?",
+        ),
+    ] {
+        let error = run(arguments).error(2);
+        assert!(error.contains(near), "{arguments:?}: {error}");
+        assert!(!error.contains("built in") && error.len() < 500, "{error}");
+    }
 }
 
 #[test]

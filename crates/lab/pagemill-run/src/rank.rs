@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pagemill_report::{Column, ColumnKind, Fact, ResultSet, Row, Summary, Value};
-use pagemill_scenario::{Point, Scenario};
+use pagemill_scenario::{Point, Scenario, nearest};
 use pagemill_types::{GOLDEN_GAMMA, mix64};
 
 use crate::Outcome;
@@ -25,12 +25,14 @@ pub enum RankError {
         swept: String,
     },
     /// The rows lack the metric.
-    #[error("{point} has no positive `{metric}`: rank by another metric with --metric")]
+    #[error("{point} has no positive `{metric}`: {meant}rank by another metric with --metric")]
     NoMetric {
         /// The point.
         point: String,
         /// The metric.
         metric: String,
+        /// A metric of nearly that name, as a question; may be empty.
+        meant: String,
     },
 }
 
@@ -83,6 +85,13 @@ pub fn check(points: &[Point], terms: &Terms) -> Result<(), RankError> {
     Err(RankError::NotSwept { key, swept })
 }
 
+/// The metric of `row` whose name is nearly `name`.
+fn meant(name: &str, row: &Row) -> String {
+    let known = row.metrics.iter().map(|(known, _)| known.as_str());
+    let near = nearest(name, known).filter(|near| *near != name);
+    near.map_or_else(String::new, |near| format!("did you mean `{near}`? or "))
+}
+
 /// Ranks the outcomes of `scenario`, the best first. What is swept beside the competing key makes the programs.
 ///
 /// # Errors
@@ -99,6 +108,7 @@ pub fn rank(
         let figure = figure.ok_or_else(|| RankError::NoMetric {
             point: point.to_string(),
             metric: terms.metric.clone(),
+            meant: meant(&terms.metric, &outcome.row),
         })?;
         let (own, others): (Vec<_>, Vec<_>) =
             (point.parameters.iter()).partition(|parameter| parameter.path == terms.by);

@@ -51,6 +51,9 @@ impl Place {
         if text.starts_with("tcp:") || text.starts_with("unix:") {
             return Ok(Self::Server(Address::from_str(text)?));
         }
+        if text.contains("://") {
+            return Err(SetupError::Scheme(text.to_owned()));
+        }
         Ok(Self::Folder(PathBuf::from(text)))
     }
 }
@@ -122,6 +125,9 @@ pub enum SetupError {
     /// No number of bytes.
     #[error("{0} is no number of bytes")]
     Size(String),
+    /// No store is of this kind.
+    #[error("{0} is no place for pages: use compressed, a folder, tcp://HOST:PORT or unix:PATH")]
+    Scheme(String),
     /// The parts do not fit together.
     #[error(transparent)]
     Config(#[from] ConfigError),

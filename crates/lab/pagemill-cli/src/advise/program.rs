@@ -21,7 +21,7 @@ use super::on_gpu::{self, Measured};
 use super::question::{failure, point, scenario};
 use crate::failure::Failure;
 use crate::output::RunFormat;
-use crate::output::{hand_over, note, print_results, print_text, write_file};
+use crate::output::{check_file, hand_over, note, print_results, print_text, write_file};
 use crate::run::interrupt;
 
 /// Characters in a line of a table, where it does not go to a narrower terminal.
@@ -33,6 +33,7 @@ pub fn advise(arguments: &ProgramArguments) -> Result<(), Failure> {
     if let Some(out) = &arguments.out {
         OutputDir::check(out).map_err(Failure::BadOutput)?;
     }
+    check_file(arguments.hints.as_deref())?;
     let memory = match (arguments.oversubscribe, arguments.gpu_memory_bytes) {
         (Some(factor), _) => format!("oversubscribe = {factor:?}\n"),
         (_, Some(bytes)) => format!("gpu_memory = \"{bytes} B\"\n"),

@@ -29,6 +29,7 @@ pub fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
     if let Some(out) = &arguments.out {
         OutputDir::check(out).map_err(Failure::BadOutput)?;
     }
+    output::check_file(arguments.machine.as_deref())?;
     let found = found(data_kind(&arguments.data)?, &arguments.folder)?;
     let set = results(&found);
     if let Some(path) = &arguments.machine {

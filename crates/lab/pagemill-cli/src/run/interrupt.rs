@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pagemill_linux::{children, scratch};
 
 use crate::failure::INTERRUPTED;
+use crate::output::note;
 
 static BUSY: Mutex<()> = Mutex::new(());
 
@@ -50,6 +51,8 @@ pub fn programs_first() {
 
 fn end() {
     let _writing = hold();
+    // On a line of its own, below a bar.
+    note("\ninterrupted: no results; points that --keep DIR has are not run again");
     children::end_all();
     scratch::remove_all();
     std::process::exit(i32::from(INTERRUPTED));

@@ -32,6 +32,8 @@ fn a_setup_survives_the_environment_and_names_what_is_wrong() {
     setup = Setup::new(8 << 10, "compressed");
     let text = setup.config().expect_err("too little").to_string();
     assert!(text.starts_with("8 KiB of frames are too few"), "{text}");
+    let text = Place::parse("ftp://x").expect_err("no store").to_string();
+    assert!(text.contains("ftp://x is no place"), "{text}");
     setup = Setup::new(8 << 20, "tcp://127.0.0.1:1");
     let text = setup.store().expect_err("no token").to_string();
     assert!(text.contains("--token-file"), "{text}");
