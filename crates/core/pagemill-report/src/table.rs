@@ -10,6 +10,9 @@ use crate::{Claim, Column, ColumnKind, ColumnRole, ResultSet, Value};
 /// Narrower terminals are treated as this wide.
 const WIDTH_MIN: u16 = 20;
 
+/// Lines of rows that are one screen.
+const LINES_MAX: usize = 40;
+
 /// How a table may look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableStyle {
@@ -53,7 +56,10 @@ impl TableStyle {
 
 /// The rows, what they have in common, and the claims, each line ended.
 pub fn render(set: &ResultSet, style: &TableStyle) -> String {
-    let mut out = format!("{}\n", clean(&set.title));
+    let mut out = match set.subject.as_str() {
+        "" => format!("{}\n", clean(&set.title)),
+        subject => format!("{} on {}\n", clean(&set.title), clean(subject)),
+    };
     for warning in &set.summary.warnings {
         out.push_str(&format!("warning: {}\n", clean(warning)));
     }
@@ -72,15 +78,21 @@ pub fn render(set: &ResultSet, style: &TableStyle) -> String {
     out
 }
 
-/// The rows as one table, or as several that repeat the parameters where one would be too wide.
-/// Columns that say the same in every row become one line below.
+/// The rows as one table, or as several that repeat the parameters where one would be too wide; where that takes more than a screen,
+/// the first alone. Columns that say the same in every row become one line below, those that say nothing are left out.
 pub fn render_rows(set: &ResultSet, style: &TableStyle) -> String {
     let (constant, varying) = split_constant(set);
     let mut out = String::new();
-    for columns in fit(set, &varying, style) {
-        out.push_str(&finish(row_table(set, &columns, style), style));
+    let mut groups = fit(set, &varying, style);
+    let beyond = match groups.len() * set.rows.len() > LINES_MAX {
+        true => groups.split_off(1).concat(),
+        false => Vec::new(),
+    };
+    for columns in &groups {
+        out.push_str(&finish(row_table(set, columns, style), style));
         out.push('\n');
     }
+    out.push_str(&left_out(&beyond, style));
     if !constant.is_empty() {
         let settings: Vec<String> = constant
             .iter()
@@ -98,6 +110,21 @@ pub fn render_rows(set: &ResultSet, style: &TableStyle) -> String {
         ));
     }
     out
+}
+
+/// The columns that there is no room for, in a line.
+fn left_out(columns: &[Column], style: &TableStyle) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for column in columns.iter().filter(|it| it.role == ColumnRole::Metric) {
+        names.push(clean(&heading(column)));
+    }
+    match names.is_empty() {
+        true => String::new(),
+        false => wrapped(
+            &format!("Also measured (--format csv, --out): {}", names.join(", ")),
+            style,
+        ),
+    }
 }
 
 /// `text` in lines that fit, broken at spaces.
@@ -179,9 +206,11 @@ fn claim_cells(claim: &Claim) -> [Cell; 4] {
     ]
 }
 
-/// The columns whose value never changes, and the others. A single row has only others.
+/// The columns whose value never changes, and the others. A single row has only others. What no row has a value for is in neither, nor
+/// is a count of 0 in all of several rows.
 fn split_constant(set: &ResultSet) -> (Vec<Column>, Vec<Column>) {
     let mut columns = set.all_columns();
+    columns.retain(|column| set.rows.iter().any(|row| row.get(&column.name).is_some()));
     if set.rows.len() < 2 {
         return (Vec::new(), columns);
     }
@@ -189,9 +218,12 @@ fn split_constant(set: &ResultSet) -> (Vec<Column>, Vec<Column>) {
         let first = set.rows[0].get(&column.name);
         set.rows.iter().all(|row| row.get(&column.name) == first)
     };
-    let constant = columns
+    let mut constant: Vec<Column> = columns
         .extract_if(.., |column| is_constant(column))
         .collect();
+    constant.retain(|column| {
+        column.role == ColumnRole::Parameter || set.rows[0].number(&column.name) != Some(0.0)
+    });
     (constant, columns)
 }
 

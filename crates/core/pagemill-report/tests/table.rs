@@ -14,7 +14,7 @@ proptest! {
     #[test]
     fn no_line_is_wider_than_the_terminal(set in crate::common::result_set(), width in 30u16..200) {
         let text = table::render_rows(&set, &TableStyle { width: Some(width), color: false });
-        let lines = text.lines().filter(|line| !line.starts_with("In every row"));
+        let lines = text.lines().filter(|line| !line.starts_with("In every row") && !line.starts_with("Also measured"));
         for line in lines {
             prop_assert!(line.width() <= usize::from(width), "{} > {width}: {line}", line.width());
         }
@@ -81,6 +81,37 @@ fn constant_columns_become_one_line() {
     let text = table::render_rows(&crate::common::sample(), &PLAIN);
     assert!(text.contains("In every row: ranges 2 = 3\n"), "{text}");
     assert!(!text.lines().next().unwrap().contains("ranges 2"), "{text}");
+}
+
+#[test]
+fn what_says_nothing_leaves_the_table_and_what_takes_screens_is_named() {
+    let mut set = crate::common::sample();
+    for row in &mut set.rows {
+        row.metrics.push(("stalls".to_owned(), 0u64.into()));
+    }
+    set.columns.push(pagemill_report::Column::metric(
+        "never",
+        pagemill_report::ColumnKind::Count,
+        "",
+    ));
+    let text = table::render_rows(&set, &PLAIN);
+    assert!(
+        !text.contains("stalls") && !text.contains("never"),
+        "{text}"
+    );
+    for _ in 0..2 {
+        set.rows.extend(set.rows.clone());
+    }
+    let narrow = TableStyle {
+        width: Some(64),
+        color: false,
+    };
+    let text = table::render_rows(&set, &narrow);
+    assert_eq!(text.matches("workload").count(), 1, "{text}");
+    assert!(
+        text.contains("Also measured (--format csv, --out): "),
+        "{text}"
+    );
 }
 
 /// A change detector: when the layout changes on purpose, so does this text.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use pagemill_report::{
     Claim, Column, ColumnKind, ColumnRole, DescriptionEntry, DescriptionSection, Plot, ResultSet,
-    Row, Summary, Value, evaluate,
+    Row, Summary, Value, evaluate, human,
 };
 use pagemill_scenario::{Parameter, ParameterValue, Point, PointSpec, Scenario};
 
@@ -55,6 +55,7 @@ pub fn result_set(scenario: &Scenario, rows: impl Iterator<Item = Row>) -> Resul
     let mut set = ResultSet {
         scenario: scenario.name.clone(),
         title: scenario.title.clone(),
+        subject: subject(&scenario.points),
         about: scenario.about.trim().to_owned(),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: scenario.seed,
@@ -114,6 +115,8 @@ fn loads_beyond(rows: &[Row]) -> Option<String> {
 /// The set with what fits a terminal: the main metrics, and no parameter that the row's name stands for.
 pub(crate) fn headline(set: &ResultSet, view: &View) -> ResultSet {
     let mut set = set.clone();
+    // A size that only some programs have is named by the program, unless it differs.
+    let is_swept = |column: &Column| !view.identity.iter().any(|(name, ..)| *name == column.name);
     let implied: Vec<String> = set
         .columns
         .iter()
@@ -122,7 +125,7 @@ pub(crate) fn headline(set: &ResultSet, view: &View) -> ResultSet {
             let holders = set.rows.iter().filter(has).count();
             column.role == ColumnRole::Parameter
                 && (holders == 0
-                    || holders == set.rows.len()
+                    || (holders == set.rows.len() || is_swept(column))
                         && is_implied(&set.rows, view.identity[0].0, &column.name))
         })
         .map(|column| column.name.clone())
@@ -132,6 +135,7 @@ pub(crate) fn headline(set: &ResultSet, view: &View) -> ResultSet {
         ColumnRole::Metric => view.headline.contains(&column.name.as_str()),
     };
     set.columns.retain(is_shown);
+    set.rows.iter_mut().for_each(qualify_time);
     let is_shown =
         |(name, _): &(String, Value)| set.columns.iter().any(|column| column.name == *name);
     for row in &mut set.rows {
@@ -139,6 +143,29 @@ pub(crate) fn headline(set: &ResultSet, view: &View) -> ResultSet {
         row.metrics.retain(is_shown);
     }
     set
+}
+
+/// Says of a time what it is, where it is not that of every launch: a lower bound, an estimate, or none.
+fn qualify_time(row: &mut Row) {
+    let number = |name: &str| row.number(name);
+    let Some(time) = number("time_ns") else {
+        return;
+    };
+    let shown = |time: f64| human(&Value::Float(time), ColumnKind::TimeNs);
+    let is_of = |detail: &str| row.get("time_detail") == Some(&detail.into());
+    let text = match number("time_error_ns") {
+        _ if time == 0.0 => None,
+        Some(error) => Some(format!("{} ± {}", shown(time), shown(error))),
+        None if is_of("pages") => Some(format!("at least {}", shown(time))),
+        None if is_of("sampled") => Some(format!("{} (sampled)", shown(time))),
+        None => return,
+    };
+    let place = row.metrics.iter().position(|(name, _)| name == "time_ns");
+    match (place, text) {
+        (Some(place), Some(text)) => row.metrics[place].1 = text.into(),
+        (Some(place), None) => drop(row.metrics.remove(place)),
+        (None, _) => {}
+    }
 }
 
 /// Figures that would show means of several machines, with a panel for each machine; those that have panels, once for each machine.
@@ -312,6 +339,22 @@ fn add_ratios(rows: &mut [Row], ratio: &Ratio) {
             row.metrics
                 .insert(place, (ratio.column.to_owned(), (value / base).into()));
         }
+    }
+}
+
+/// The machine and the mode of users' programs, where all points have the same.
+fn subject(points: &[Point]) -> String {
+    let of = |point: &Point| match &point.spec {
+        PointSpec::Cuda(spec) => format!(
+            "{} ({}), {}",
+            spec.machine.name, spec.machine.title, spec.transfer.mode
+        ),
+        _ => String::new(),
+    };
+    let first = points.first().map(of).unwrap_or_default();
+    match points.iter().all(|point| of(point) == first) {
+        true => first,
+        false => String::new(),
     }
 }
 
