@@ -20,6 +20,9 @@ pub fn write(set: &ResultSet, mut out: impl Write) -> io::Result<()> {
     field(&mut out, "schema", &SCHEMA)?;
     field(&mut out, "scenario", &set.scenario)?;
     field(&mut out, "title", &set.title)?;
+    if !set.subject.is_empty() {
+        field(&mut out, "subject", &set.subject)?;
+    }
     field(&mut out, "about", &set.about)?;
     field(&mut out, "pagemill_version", &set.pagemill_version)?;
     if let Some(kind) = kind(&set.rows) {

@@ -59,6 +59,11 @@ pub fn read(text: &str) -> Result<ResultSet, ReadError> {
     let mut set = ResultSet {
         scenario: word(object, "scenario")?,
         title: word(object, "title")?,
+        subject: object
+            .get("subject")
+            .and_then(Json::as_str)
+            .unwrap_or_default()
+            .to_owned(),
         about: word(object, "about")?,
         pagemill_version: word(object, "pagemill_version")?,
         seed: object.get("seed").and_then(Json::as_u64).ok_or_else(|| {

@@ -25,14 +25,13 @@ pub const STRIPPED_NOTE: &str = "static-runtime-without-symbols";
 pub const REPLACED_NOTE: &str = "static-runtime-replaced";
 
 /// The machine of programs for which none was chosen.
-pub const DEFAULT_MACHINE: &str = "gtx480";
+pub const DEFAULT_MACHINE: &str = "h100-sxm";
 
 const DEFAULT_SCENARIO: &str = r#"
 title = "A CUDA program"
 kind = "cuda"
-machine = "gtx480"
+machine = "h100-sxm"
 program.command = ["program"]
-transfer.mode = "multi-range"
 "#;
 
 /// What a runtime is made of.

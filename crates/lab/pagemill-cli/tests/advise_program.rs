@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::{Finished, run};
+use crate::common::{Finished, on, run};
 use crate::toolkit::{Toolkit, root};
 use pagemill_report::{ColumnKind, human};
 use serde_json::Value;
@@ -18,7 +18,18 @@ const ADVISE: &[&str] = &["advise", "program"];
 
 fn pagemill(command: &[&str], options: &[&str], program: &Path, arguments: &[&str]) -> Finished {
     let program = [program.to_str().expect("UTF-8")];
-    run(&[command, options, &["--"], &program, arguments].concat())
+    let machine = match command {
+        ["cuda"] => "gtx480",
+        _ => A100[1],
+    };
+    run(&[
+        command,
+        &on(machine, options)[..],
+        &["--"],
+        &program,
+        arguments,
+    ]
+    .concat())
 }
 
 /// The rows of an advice whose column `row` is `which`.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Finished, pagemill};
+use crate::common::{Finished, on, pagemill};
 use crate::toolkit::{Toolkit, root};
 use serde_json::Value;
 
@@ -22,8 +22,8 @@ fn run(program: &Path, options: &[&str], arguments: &[&str]) -> Finished {
 /// The same, with touches of managed pages seen in the way of `faults`.
 fn run_with(program: &Path, options: &[&str], arguments: &[&str], faults: &str) -> Finished {
     let mut command = pagemill(&std::env::temp_dir());
-    command.env("PAGEMILL_CUDA_FAULTS", faults);
-    command.arg("cuda").args(options).arg("--").arg(program);
+    command.env("PAGEMILL_CUDA_FAULTS", faults).arg("cuda");
+    command.args(on("gtx480", options)).arg("--").arg(program);
     Finished::from(
         command
             .args(arguments)

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::common::{Finished, pagemill};
+use crate::common::{Finished, on, pagemill};
 use crate::toolkit::Toolkit;
 use serde_json::Value;
 
@@ -17,7 +17,9 @@ fn compiled(name: &str) -> Option<PathBuf> {
 
 fn command(program: &Path, options: &[&str], arguments: &[&str]) -> Command {
     let mut command = pagemill(&std::env::temp_dir());
-    command.args(["cuda", "--format", "json"]).args(options);
+    command
+        .args(["cuda", "--format", "json"])
+        .args(on("gtx480", options));
     command.arg("--").arg(program).args(arguments);
     command
 }

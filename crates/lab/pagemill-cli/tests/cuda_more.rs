@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::{Finished, pagemill};
+use crate::common::{Finished, on, pagemill};
 use crate::toolkit::Toolkit;
+use serde_json::Value;
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cuda/{name}.cu"))
@@ -11,7 +12,7 @@ fn source(name: &str) -> PathBuf {
 
 fn run(program: &Path, options: &[&str], arguments: &[&str]) -> Finished {
     let mut command = pagemill(&std::env::temp_dir());
-    command.arg("cuda").args(options).arg("--");
+    command.arg("cuda").args(on("gtx480", options)).arg("--");
     command.arg(program).args(arguments);
     Finished::from(command.output().expect("the command starts"))
 }
@@ -182,4 +183,45 @@ fn warp_groups_multiply_tiles_of_tensors() {
     let finished = run(&program, &check, &["early"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     assert!(!finished.stderr.contains("check: "), "{}", finished.stderr);
+}
+
+#[test]
+fn a_time_says_of_which_gpu_and_mode_it_is() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let source =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/cuda/managed_vector_add.cu");
+    let program = toolkit.compile(&source, "named", &[]);
+    let told = |options: &[&str]| {
+        let mut command = pagemill(&std::env::temp_dir());
+        command.arg("cuda").args(options).arg("--").arg(&program);
+        Finished::from(command.output().expect("the command starts"))
+    };
+    let table = told(&[]).stderr;
+    let first = table.lines().next().unwrap_or_default();
+    assert!(
+        first.contains(" on h100-sxm (H100 SXM5") && first.ends_with("), on-demand"),
+        "{table}"
+    );
+    assert!(
+        table.contains("KiB over the link; compare --mode programmer-copy"),
+        "{table}"
+    );
+    let results: Value = serde_json::from_str(&told(&["--format", "json"]).stdout).expect("JSON");
+    assert_eq!(results["rows"][0]["gpu"], "h100-sxm");
+    assert!(
+        results["subject"]
+            .as_str()
+            .is_some_and(|it| it.ends_with("on-demand"))
+    );
+    for (options, part) in [
+        (["--detail", "pages"], Some("at least ")),
+        (["--functional", "--mode=on-demand"], None),
+    ] {
+        let table = told(&options).stderr;
+        let (rows, _) = table.rsplit_once("page_faults").unwrap_or((&table, ""));
+        assert!(part.is_none_or(|part| rows.contains(part)), "{table}");
+        assert!(!rows.contains(" 0 ns"), "{table}");
+    }
 }

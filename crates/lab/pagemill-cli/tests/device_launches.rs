@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::{Finished, pagemill};
+use crate::common::{Finished, on, pagemill};
 use crate::toolkit::Toolkit;
 use serde_json::Value;
 
@@ -21,7 +21,11 @@ fn program() -> Option<PathBuf> {
 
 fn run(program: &Path, options: &[&str], arguments: &[&str]) -> Finished {
     let mut command = pagemill(&std::env::temp_dir());
-    command.arg("cuda").args(options).arg("--").arg(program);
+    command
+        .arg("cuda")
+        .args(on("gtx480", options))
+        .arg("--")
+        .arg(program);
     let output = command.args(arguments).output();
     Finished::from(output.expect("the command starts"))
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::{Finished, run};
+use crate::common::{Finished, on, run};
 use crate::toolkit::{Toolkit, root};
 use serde_json::Value;
 
@@ -15,7 +15,14 @@ fn holds(name: &str) -> Option<PathBuf> {
 
 fn cuda(program: &Path, options: &[&str], arguments: &[&str]) -> Finished {
     let program = [program.to_str().expect("UTF-8")];
-    run(&[&["cuda"], options, &["--"], &program, arguments].concat())
+    run(&[
+        &["cuda"],
+        &on("gtx480", options)[..],
+        &["--"],
+        &program,
+        arguments,
+    ]
+    .concat())
 }
 
 /// The row of the whole program for each point, and standard error.
@@ -147,6 +154,8 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     assert!(error.contains("moves no pages"), "{error}");
     let undriven = [
         "cuda",
+        "--machine",
+        "gtx480",
         "--oversubscribe",
         "2",
         "--mode",

@@ -37,7 +37,7 @@ def test_results_are_right_under_every_policy(policy):
 
 
 def test_arrays_keep_shape_and_type():
-    gpu = pagemill.Gpu()
+    gpu = pagemill.Gpu("gtx480")
     for array in [np.arange(6, dtype=np.int16).reshape(2, 3), np.eye(3)[::2], np.ones(4, ">u4"), np.bool_([1, 0])]:
         managed = gpu.managed(array)
         np.testing.assert_array_equal(managed.numpy(), array)
@@ -81,7 +81,7 @@ LOOP:
 def test_numbers_take_the_size_of_their_parameter(tmp_path):
     module = tmp_path / "store.ptx"
     module.write_text(KERNEL)
-    gpu = pagemill.Gpu()
+    gpu = pagemill.Gpu("gtx480")
     out = gpu.managed(np.zeros(4))
     gpu.launch(module, "store", 1, 1, [out, 200, -7, 0.5, 0.1])
     np.testing.assert_array_equal(out.numpy(), [200, -7, 0.5, 0.1])
@@ -101,14 +101,14 @@ def test_numbers_take_the_size_of_their_parameter(tmp_path):
     ],
 )
 def test_wrong_arguments_are_refused(args, error, message):
-    gpu = pagemill.Gpu()
+    gpu = pagemill.Gpu("gtx480")
     out = gpu.managed(np.zeros(4))
     with pytest.raises(error, match=message):
         gpu.launch(KERNEL, "store", 1, 1, [out if isinstance(arg, str) and arg == "out" else arg for arg in args])
 
 
 def test_what_cannot_be_launched_is_refused():
-    gpu = pagemill.Gpu()
+    gpu = pagemill.Gpu("gtx480")
     with pytest.raises(ValueError, match="it has store, endless"):
         gpu.launch(KERNEL, "shop", 1, 1)
     for shape, error in [("256", TypeError), (2.5, TypeError), (True, TypeError), ((1, "2"), TypeError), (b"8", TypeError), ({1: 2}, TypeError),
@@ -137,10 +137,10 @@ def test_what_cannot_be_launched_is_refused():
 
 
 def test_limits_and_ended_runs_are_errors():
-    gpu = pagemill.Gpu(overrides={"limits.thread_instructions": 10_000})
+    gpu = pagemill.Gpu("gtx480", overrides={"limits.thread_instructions": 10_000})
     with pytest.raises(pagemill.RunError, match="10000 thread instructions"):
         gpu.launch(KERNEL, "endless", 1, 32)
-    gpu = pagemill.Gpu()
+    gpu = pagemill.Gpu("gtx480")
     gpu.finish()
     with pytest.raises(pagemill.RunError, match="has ended"):
         gpu.managed(np.zeros(4))
@@ -168,10 +168,17 @@ def test_ctrl_c_stops_an_endless_kernel():
     import _thread
     import threading
 
-    gpu = pagemill.Gpu()
+    gpu = pagemill.Gpu("gtx480")
     flag = gpu.managed(np.zeros(1, np.int32))
     threading.Timer(0.3, _thread.interrupt_main).start()
     with pytest.raises(KeyboardInterrupt):
         gpu.launch(POLL, "poll", 1, 32, [flag])
     with pytest.raises(pagemill.RunError, match="stopped"):
         gpu.launch(POLL, "poll", 1, 32, [flag])
+
+
+def test_without_a_machine_it_is_that_of_the_command() -> None:
+    gpu = pagemill.Gpu()
+    row = gpu.finish().rows[0]
+    assert (row["gpu"], row["mode"]) == ("h100-sxm", "on-demand")
+    assert pagemill.Gpu("gtx480").finish().rows[0]["mode"] == "multi-range"

@@ -64,8 +64,11 @@ pub(super) fn section(set: &ResultSet) -> Markup {
 fn machine(set: &ResultSet) -> Option<Card> {
     let mut titles = set.description.iter().map(|section| &section.title);
     let title = titles.find_map(|title| title.strip_prefix("Machine "))?;
-    let name = title.split_once(':').map_or(title, |(name, _)| name);
-    Some(("Machine".to_owned(), name.to_owned()))
+    let shown = match title.split_once(": ") {
+        Some((name, words)) => format!("{name} ({words})"),
+        None => title.to_owned(),
+    };
+    Some(("Machine".to_owned(), shown))
 }
 
 fn of_run(set: &ResultSet, run: &Row) -> Vec<Card> {

@@ -9,6 +9,8 @@ pub struct ResultSet {
     pub scenario: String,
     /// Its title, for people.
     pub title: String,
+    /// The machine and the mode of its rows, for people: `h100-sxm (H100 SXM5), on-demand`. Empty where rows are of several.
+    pub subject: String,
     /// What it shows and how to read it, in plain text; blank lines separate paragraphs. May be empty.
     pub about: String,
     /// Version of pagemill that made the results.

@@ -13,7 +13,11 @@ fn threads_are_a_number_above_zero() {
 #[test]
 fn the_default_is_sound() {
     let setting = Setting::from_text(DEFAULT_SCENARIO).expect("it is sound");
-    assert!(matches!(setting.mode, TransferMode::Migrate(_)));
+    assert!(
+        matches!(setting.mode, TransferMode::Driver(_)),
+        "{:?}",
+        setting.mode
+    );
     assert!(DEFAULT_SCENARIO.contains(DEFAULT_MACHINE));
 }
 

@@ -17,6 +17,14 @@ pub fn pagemill(folder: &Path) -> Command {
     command
 }
 
+/// `options` on `machine`, whose figures a test states, unless they name one.
+pub fn on<'a>(machine: &'a str, options: &[&'a str]) -> Vec<&'a str> {
+    match options.contains(&"--machine") {
+        true => options.to_vec(),
+        false => [options, &["--machine", machine]].concat(),
+    }
+}
+
 /// Whether programs can be paged here; counts a skip if not.
 pub fn has_userfault() -> bool {
     let found = Support::probe();

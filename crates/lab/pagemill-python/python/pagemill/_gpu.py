@@ -82,7 +82,8 @@ class Gpu:
         with its keys.
     policy:
         How managed arrays get to the GPU: a transfer mode (``pagemill.policies()``), or an object of a subclass of
-        `MigrationPolicy`.
+        `MigrationPolicy`. Without it, ``on-demand`` on machines that have a unified-memory driver, and ``multi-range``
+        on others, as for ``pagemill cuda``.
     policies:
         Objects of other policies, for the names that `overrides` gives: ``{"machine.policy.eviction": "my-eviction"}``.
     transfer:
@@ -96,8 +97,8 @@ class Gpu:
 
     def __init__(
         self,
-        machine: str | os.PathLike[str] | Mapping[str, Any] = "gtx480",
-        policy: str | MigrationPolicy = "multi-range",
+        machine: str | os.PathLike[str] | Mapping[str, Any] = "h100-sxm",
+        policy: str | MigrationPolicy | None = None,
         *,
         overrides: Mapping[str, Any] | None = None,
         policies: Sequence[Policy] = (),
@@ -106,16 +107,16 @@ class Gpu:
         for key in transfer:
             if key not in _TRANSFER_KEYS:
                 raise TypeError(f"Gpu() has no keyword {key!r}: there are {', '.join(_TRANSFER_KEYS)}")
-        is_name = isinstance(policy, str)
+        mode = {} if policy is None else {"mode": policy if isinstance(policy, str) else getattr(policy, "name", "")}
         scenario = {
             "name": "python",
             "title": "Kernels launched from Python",
             "kind": "cuda",
             "machine": machine if isinstance(machine, Mapping) else os.path.abspath(machine) if _is_path(machine) else machine,
             "program": {"command": ["python"]},
-            "transfer": {"mode": policy if is_name else getattr(policy, "name", ""), **transfer},
+            "transfer": {**mode, **transfer},
         }
-        known = [*policies] if isinstance(policy, str) else [policy, *policies]
+        known = [*policies] if policy is None or isinstance(policy, str) else [policy, *policies]
         self._native = _native.Gpu(Scenario(scenario, overrides, policies=known)._loaded)
         self._arrays = 0
 

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use pagemill_report::{Column, ColumnRole};
 
-use super::cuda::{allocations::FAULTED, capacity::CAPACITY, defects, failures, lines::WAITING};
+use super::cuda::{
+    MACHINE, allocations::FAULTED, capacity::CAPACITY, defects, failures, lines::WAITING,
+};
 use super::{Ratio, VIEWS};
 use pagemill_report::metric::columns;
 
@@ -40,6 +42,7 @@ fn tables() -> Vec<(&'static str, Vec<Column>)> {
         ("cuda ends", columns(failures::ENDED)),
         ("cuda defects", defects::columns()),
         ("cuda capacity", columns(CAPACITY)),
+        ("cuda machine", columns(MACHINE)),
     ];
     for (kind, view) in VIEWS.iter().filter(|(kind, _)| *kind != "cuda") {
         let mut columns = (view.metrics)();

@@ -2,12 +2,15 @@
 
 use std::cmp::Reverse;
 
-use pagemill_report::ColumnKind::Count;
-use pagemill_report::Row;
+use pagemill_report::ColumnKind::{Bytes, Count, Text, TimeNs};
+use pagemill_report::{Fact, Row, Value, human};
 use pagemill_sim::{AllocationReport, Report};
 
+use super::About;
 use pagemill_report::metric::{self, Metric};
 
+/// The share of the time from which on faults are what a run's time is about.
+const FAULTS_COUNT: f64 = 0.3;
 /// The most rows of allocations.
 const ROWS: usize = 50;
 
@@ -40,6 +43,32 @@ pub fn add_demand(row: Row, report: &Report, asked: u64) -> Row {
         true => metric::add(row, FAULTED, &asked),
         false => row.metric("migrations", asked),
     }
+}
+
+/// What page faults cost, where they are what the time of the only program is about.
+pub fn why_faults_count(rows: &[Row]) -> Option<Fact> {
+    let mut programs = rows.iter().filter(|row| About::Program.is_of(row));
+    let (Some(row), None) = (programs.next(), programs.next()) else {
+        return None;
+    };
+    let of = |metric: &str| row.number(metric).unwrap_or(0.0);
+    let (busy, time) = (of("driver_busy_ns"), of("time_ns"));
+    (busy > FAULTS_COUNT * time).then(|| {
+        let shown = |metric: &str, kind| human(&Value::Float(of(metric)), kind);
+        let text = format!(
+            "{} of the time, for {} pages, which brought {} over the link; compare --mode programmer-copy, or ask \
+             `pagemill advise program`",
+            shown("driver_busy_ns", TimeNs),
+            shown("faulted_pages", Count),
+            shown("migrated_bytes", Bytes),
+        );
+        Fact {
+            name: "page_faults".to_owned(),
+            value: text.into(),
+            kind: Text,
+            doc: "Page faults".to_owned(),
+        }
+    })
 }
 
 /// The row with the size of an allocation and what moved for it.

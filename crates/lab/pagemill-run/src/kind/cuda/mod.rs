@@ -28,11 +28,12 @@ use crate::results::parameters;
 use crate::{Outcome, RunOptions};
 use allocations::FAULTED;
 use capacity::{CAPACITY, Capacity};
-use pagemill_report::metric;
+use pagemill_report::metric::{self, Metric};
 
 /// The columns of a GPU run, of launches that failed, of GPU memory, of source lines, and of mistakes of kernels.
 fn columns() -> Vec<Column> {
     [
+        metric::columns(MACHINE),
         gpu::metrics::columns(),
         metric::columns(failures::STATUS),
         metric::columns(failures::ENDED),
@@ -43,6 +44,14 @@ fn columns() -> Vec<Column> {
     ]
     .concat()
 }
+
+/// Beside `machine`, which only sweeps over machines have, so that rows of two machines can be compared.
+pub(super) const MACHINE: &[Metric<CudaPoint>] = &[Metric::new(
+    "gpu",
+    ColumnKind::Text,
+    "the name of the simulated machine",
+    |spec| spec.machine.name.as_str().into(),
+)];
 
 /// What a row is about: each kind of thing has a table, and a column that names the thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,9 +227,10 @@ pub fn rows_of_program(point: &Point, program: &str, report: &Report) -> Vec<Row
     }
 }
 
-/// Adds to the summary of a run how many launches failed, and why.
+/// Adds to the summary of a run how many launches failed, and why; and what its page faults cost.
 pub fn summarize(rows: &[Row], summary: &mut Summary) {
     failures::summarize(rows, summary);
+    summary.facts.extend(allocations::why_faults_count(rows));
 }
 
 /// One row for the program, one for each kernel that was launched, even without success, one for each allocation of managed
@@ -287,5 +297,6 @@ fn row(point: &Point, spec: &CudaPoint, program: &str, about: About<'_>) -> Row 
         About::Allocation(number) => row.parameter("allocation", managed_name(number)),
         About::Line(place) | About::Defect(place) => row.parameter("line", place),
     };
-    parameters(point, row.parameter("mode", spec.transfer.mode))
+    let row = parameters(point, row.parameter("mode", spec.transfer.mode));
+    metric::add(row, MACHINE, spec)
 }
