@@ -53,12 +53,10 @@ fn main() {
         plain("libnvidia-ml.so.1", &nvml, 1, "pagemill_unsupported_nvml"),
     ];
     shims.extend(linkers);
-    shims.push(plain(
-        "libcudnn.so.9",
-        &cudnn,
-        1,
-        "pagemill_unsupported_cudnn",
-    ));
+    shims.push(Shim {
+        has_node: true,
+        ..plain("libcudnn.so.9", &cudnn, 1, "pagemill_unsupported_cudnn")
+    });
     shims.push(start);
     shims.extend(VERSIONS.map(|version| runtime(version, &api)));
     for shim in &shims {
