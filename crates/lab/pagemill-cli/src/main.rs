@@ -16,7 +16,6 @@ mod help;
 mod list;
 mod mpi;
 mod mrc;
-mod nsight;
 mod output;
 mod pager;
 mod preload;

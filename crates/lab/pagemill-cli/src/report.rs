@@ -39,8 +39,20 @@ pub enum Part {
     Compare(crate::compare::CompareArguments),
     /// Show where the pages of a run were, when and why: one HTML page that needs no network
     Pages(crate::view::ViewArguments),
-    /// Read a profile of Nsight Systems: rows and a page map of a real GPU
-    Nsight(crate::nsight::NsightArguments),
+    /// Say how the Python package reads a profile of Nsight Systems
+    Nsight(NsightArguments),
+}
+
+/// Exit code 2: the message has the line that reads the profile.
+#[derive(Args, Debug)]
+pub struct NsightArguments {
+    /// The export, a SQLite file; whatever follows it is ignored
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "EXPORT.sqlite"
+    )]
+    pub export: Vec<String>,
 }
 
 const RESULTS: &str = "results.json";
@@ -59,11 +71,23 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     match (&arguments.part, &arguments.folder, &arguments.out) {
         (Some(Part::Compare(arguments)), _, _) => crate::compare::compare(arguments),
         (Some(Part::Pages(arguments)), _, _) => crate::view::view(arguments),
-        (Some(Part::Nsight(arguments)), _, _) => crate::nsight::nsight(arguments),
+        (Some(Part::Nsight(arguments)), _, _) => Err(nsight(arguments)),
         (None, Some(folder), Some(out)) => site(folder, out, &arguments.title),
         // Both are required then.
         (None, _, _) => Err(Failure::Usage("a site needs DIR and --out".to_owned())),
     }
+}
+
+/// The line of Python that reads a profile.
+fn nsight(arguments: &NsightArguments) -> Failure {
+    let export = arguments.export.first();
+    let export = export.map_or("program.sqlite", String::as_str);
+    // As Python writes a text, which the shell leaves as it is.
+    let export = format!("{export:?}").replace('\'', "'\\''");
+    Failure::Usage(format!(
+        "profiles of Nsight Systems are read by the Python package pagemill:\n  \
+         python3 -c 'import pagemill; pagemill.nsight({export}).save(\"profiled\")'"
+    ))
 }
 
 /// Writes the index and the report of each run.

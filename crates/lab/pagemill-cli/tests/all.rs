@@ -25,7 +25,6 @@ mod lines;
 mod mpi;
 mod mrc;
 mod nic;
-mod nsight;
 mod oversubscribe;
 mod pager;
 mod pager_advise;

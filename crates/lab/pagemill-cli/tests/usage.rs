@@ -416,3 +416,17 @@ fn a_machine_is_chosen_by_one_option() {
     let error = run_in(folder.path(), &both).error(2);
     assert!(error.contains("both name the machine"), "{error}");
 }
+
+#[test]
+fn a_profile_of_nsight_systems_is_read_by_the_line_that_is_said() {
+    for words in [
+        &["report", "nsight", "it's.sqlite", "--format", "json"][..],
+        &["report", "nsight", "it's.sqlite"],
+    ] {
+        let finished = run(words);
+        assert_eq!(finished.code, Some(2), "{}", finished.stdout);
+        let line =
+            "python3 -c 'import pagemill; pagemill.nsight(\"it'\\''s.sqlite\").save(\"profiled\")'";
+        assert!(finished.stderr.contains(line), "{}", finished.stderr);
+    }
+}

@@ -9,6 +9,7 @@ mod listing;
 mod loaded;
 mod mrc;
 mod policy;
+mod profile;
 mod result_set;
 mod store;
 
@@ -27,6 +28,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policy::Around>()?;
     module.add_class::<policy::Ranges>()?;
     module.add_function(wrap_pyfunction!(mrc::mrc, module)?)?;
+    module.add_function(wrap_pyfunction!(profile::profiled, module)?)?;
     module.add_function(wrap_pyfunction!(result_set::results, module)?)?;
     listing::add_to(module)
 }

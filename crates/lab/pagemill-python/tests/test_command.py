@@ -1,7 +1,5 @@
 """Programs and results, by the command."""
 
-import contextlib
-import sqlite3
 import sys
 from pathlib import Path
 
@@ -24,17 +22,6 @@ def test_results_are_compared_and_read_again(tmp_path: Path, small: dict) -> Non
     compared = pagemill.compare(first, tmp_path / "kept" / "results.json")
     assert compared.rows
     assert all(not error for row in compared for name, error in row.items() if name.endswith("_error"))
-
-
-def test_a_profile_is_a_result(tmp_path: Path) -> None:
-    export = tmp_path / "export.sqlite"
-    with contextlib.closing(sqlite3.connect(export)) as tables:
-        columns = "start, end, deviceId, globalPid, bytes, copyKind, migrationCause, virtualAddress"
-        tables.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY ({columns})")
-        tables.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (5, 9, 0, 0, 4096, 11, 2, 1048576)")
-        tables.commit()
-    whole = pagemill.nsight(export).rows[0]
-    assert (whole["time_ns"], whole["migrated_bytes"], whole["migrations"]) == (4, 4096, 1)
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:

@@ -62,7 +62,6 @@ def test_a_wrong_option_is_found(call, tmp_path):
         ("advise pager", _options.AdvisePagerOptions),
         ("advise zero", _options.AdviseZeroOptions),
         ("report compare", _options.CompareOptions),
-        ("report nsight", _options.NsightOptions),
     ],
 )
 def test_options_are_those_of_the_command(words, options, pagemill_command):

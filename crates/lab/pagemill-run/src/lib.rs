@@ -19,6 +19,7 @@ mod kind;
 pub mod made;
 pub mod mrc;
 mod pool;
+pub mod profile;
 mod published;
 mod quotient;
 pub mod rank;

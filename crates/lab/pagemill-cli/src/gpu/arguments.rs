@@ -60,7 +60,7 @@ pub struct ShownArguments {
     pub command: Vec<String>,
 }
 
-/// Kernels, transfers of unified memory with their causes, and faults, in the columns of `pagemill report nsight`: compare with
+/// Kernels, transfers of unified memory with their causes, and faults, in the columns of a simulated program: compare with
 /// `pagemill report compare simulated/results.json recorded/results.json`. CUPTI is loaded if it is there: install NVIDIA's Python package
 /// nvidia-cuda-cupti or CUDA's toolkit, or name the library in PAGEMILL_CUPTI. The exit code is the program's; 3 if there is no GPU or no
 /// CUPTI.

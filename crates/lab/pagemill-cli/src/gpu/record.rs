@@ -3,11 +3,11 @@
 use pagemill_gpu::FrontReport;
 use pagemill_gpu::recording::{Cause, Direction, Recording};
 use pagemill_report::ResultSet;
+use pagemill_run::profile::{self, Event, Recorded, Source, What, Why};
 
 use super::arguments::ShownArguments;
 use super::front::{Ran, Watched, recorded_in_front, show};
 use crate::failure::Failure;
-use crate::nsight::{Areas, Event, Recorded, Replay, What, Why, result_set};
 use crate::output::{check_out, note};
 
 /// What cannot be read in a recording's place.
@@ -91,27 +91,22 @@ fn replayed(
     recording: &Recording,
 ) -> Result<ResultSet, Failure> {
     let events = events(report, recording);
-    let mut areas = Areas::default();
-    events.iter().for_each(|event| areas.add(event));
-    let mut replay = Replay::new(&areas);
-    for event in events {
-        replay.add(event).map_err(Failure::Run)?;
-    }
-    let recorded = Recorded {
-        kernels: true,
-        copies: true,
-        gpu_faults: true,
-        cpu_faults: true,
-        allocations: true,
+    let command = command.join(" ");
+    let source = Source {
+        of: &command,
+        by: "CUPTI",
+        recorded: Recorded {
+            kernels: true,
+            copies: true,
+            gpu_faults: true,
+            cpu_faults: true,
+            allocations: true,
+        },
     };
-    let mut set = result_set(
-        (&command.join(" "), "CUPTI"),
-        None,
-        recorded,
-        &replay.finish(),
-    );
+    let mut set = profile::results(source, |take| events.iter().cloned().try_for_each(take))
+        .map_err(Failure::Run)?;
     set.scenario = "gpu".to_owned();
-    set.title = format!("{} on this machine's GPU", command.join(" "));
+    set.title = format!("{command} on this machine's GPU");
     Ok(set)
 }
 
@@ -127,7 +122,7 @@ fn events(report: &FrontReport, recording: &Recording) -> Vec<Event> {
     };
     for kernel in &recording.kernels {
         let name = kernel.name.to_string();
-        add(kernel.start_ns, kernel.end_ns, What::Kernel { name });
+        add(kernel.start_ns, kernel.end_ns, What::Kernel(name));
     }
     for transfer in &recording.transfers {
         let why = match transfer.cause {
@@ -138,12 +133,11 @@ fn events(report: &FrontReport, recording: &Recording) -> Vec<Event> {
             Cause::Eviction => Why::Eviction,
             Cause::AccessCounters => Why::Counter,
         };
-        let what = What::Moved {
-            address: transfer.address,
-            bytes: transfer.bytes,
-            to_gpu: transfer.kind == Direction::ToGpu,
-            why,
+        let moved = match transfer.kind {
+            Direction::ToGpu => What::Came,
+            _ => What::Left,
         };
+        let what = moved(transfer.address, transfer.bytes, why);
         add(transfer.start_ns, transfer.end_ns, what);
     }
     for group in &recording.fault_groups {
@@ -151,12 +145,12 @@ fn events(report: &FrontReport, recording: &Recording) -> Vec<Event> {
         add(
             group.start_ns,
             group.end_ns,
-            What::GpuFault { address, faults },
+            What::GpuFault(address, faults),
         );
     }
     for fault in &recording.cpu_faults {
         let address = fault.address;
-        add(fault.at_ns, fault.at_ns, What::CpuFault { address });
+        add(fault.at_ns, fault.at_ns, What::CpuFault(address));
     }
     for copy in &recording.copies {
         add(copy.start_ns, copy.end_ns, What::Copied);
@@ -180,18 +174,9 @@ fn in_order(mut events: Vec<Event>, report: &FrontReport) -> Vec<Event> {
     events.extend(report.allocations.iter().map(|&[address, bytes]| Event {
         start_ns: first_ns,
         end_ns: first_ns,
-        what: What::Allocated {
-            address,
-            bytes,
-            name: None,
-        },
+        what: What::Allocated(address, bytes, None),
     }));
     // Allocations first among those of one time.
-    events.sort_by_key(|event| {
-        (
-            event.start_ns,
-            !matches!(event.what, What::Allocated { .. }),
-        )
-    });
+    events.sort_by_key(|event| (event.start_ns, !matches!(event.what, What::Allocated(..))));
     events
 }

@@ -24,12 +24,13 @@ Times are nanoseconds of simulated time, sizes are bytes, rates lie between 0 an
 their unit in their name. ``docs/results.md`` describes each of them.
 """
 
-from pagemill._command import advise, color, command_path, compare, cuda, load, mpi, nsight, pager, zero
+from pagemill._command import advise, color, command_path, compare, cuda, load, mpi, pager, zero
 from pagemill._fit import fit
 from pagemill._gpu import Gpu, Launch, Managed
 from pagemill._listing import machine, machine_text, machines, policies, ptx, scenario, scenarios, workloads
 from pagemill._mrc import mrc
 from pagemill._native import Around, InputError, RunError, __version__
+from pagemill._nsight import nsight
 from pagemill._policy import EvictionPolicy, GrowthPolicy, MigrationPolicy, PrefetchPolicy
 from pagemill._result import PageMaps, Result, concat
 from pagemill._scenario import Scenario, rank, run

@@ -28,7 +28,6 @@ from pagemill._options import (
     CompareOptions,
     CudaOptions,
     MpiOptions,
-    NsightOptions,
     PagerOptions,
     ZeroOptions,
 )
@@ -165,14 +164,6 @@ def compare(
             else:
                 files.append(os.fspath(given))
         return Result(_native.results(_call(["report", "compare", *_flags(options), "--format", "json", *files])))
-
-
-def nsight(export: str | os.PathLike[str], **options: Unpack[NsightOptions]) -> Result:
-    """The rows of a profile: an export of Nsight Systems (``nsys export --type sqlite``).
-
-    Options are those of ``pagemill report nsight``; errors are those of `cuda`.
-    """
-    return Result(_native.results(_call(["report", "nsight", *_flags(options), "--format", "json", os.fspath(export)])))
 
 
 def load(path: str | os.PathLike[str]) -> Result:

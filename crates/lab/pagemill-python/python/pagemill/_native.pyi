@@ -1,7 +1,7 @@
 """The compiled part of pagemill. Its users are the modules beside it."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
 __version__: str
@@ -44,6 +44,14 @@ class Loaded:
     def run_parts(self, indexes: list[int]) -> list[tuple[int, bytes]]: ...
 
 def results(text: str) -> ResultSet: ...
+def profiled(
+    of: str,
+    by: str,
+    title: str,
+    recorded: list[bool],
+    warnings: list[str],
+    events: Callable[[], Iterator[tuple[str, int, int, int, int, int, str | None]]],
+) -> ResultSet: ...
 
 class ResultSet:
     @property

@@ -165,11 +165,3 @@ class CompareOptions(TypedDict, total=False):
 
     metric: Texts
     ignore: Texts
-
-
-class NsightOptions(TypedDict, total=False):
-    """Options of ``pagemill report nsight``, for a profile."""
-
-    out: File
-    process: Count
-    device: Count

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use pagemill_sim::managed_name;
 
-use super::export::{Event, What};
+use super::{Event, What};
 
 /// What NVIDIA's driver evicts as one. Areas consist of whole blocks.
 pub const BLOCK_BYTES: u64 = 2 << 20;
@@ -59,21 +59,19 @@ impl Areas {
     pub fn add(&mut self, event: &Event) {
         self.first_ns.get_or_insert(event.start_ns);
         match &event.what {
-            What::Allocated {
-                address,
-                bytes,
-                name,
-            } => {
+            What::Allocated(address, bytes, name) => {
                 self.allocations += 1;
                 let name = name.clone();
                 let name = name.unwrap_or_else(|| managed_name(self.allocations));
                 self.allocate(blocks(*address, *bytes), *bytes, name);
             }
-            What::Moved { address, bytes, .. } => self.touched.extend(blocks(*address, *bytes)),
-            What::GpuFault { address, .. } | What::CpuFault { address } => {
+            What::Came(address, bytes, _) | What::Left(address, bytes, _) => {
+                self.touched.extend(blocks(*address, *bytes));
+            }
+            What::GpuFault(address, _) | What::CpuFault(address) => {
                 self.touched.insert(address / BLOCK_BYTES);
             }
-            What::Kernel { .. } | What::Copied | What::Freed { .. } => {}
+            What::Kernel(_) | What::Copied | What::Freed(..) => {}
         }
     }
 

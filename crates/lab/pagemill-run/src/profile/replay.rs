@@ -8,7 +8,7 @@ use pagemill_policy::residency::{PAGE_BYTES, PageMask};
 use pagemill_ptx::readable_name;
 
 use super::areas::{Account, Area, Areas, BLOCK_BYTES};
-use super::export::{Event, What, Why};
+use super::{Event, What, Why};
 
 /// From and to, in nanoseconds of the export's clock.
 type Times = (u64, u64);
@@ -156,40 +156,48 @@ impl Replay {
         self.last_ns = self.last_ns.max(times.1);
         self.end_kernel(times.0);
         match event.what {
-            What::Kernel { name } => self.launch(readable_name(&name), times),
-            What::Moved {
-                address,
-                bytes,
-                to_gpu,
-                why,
-            } => {
-                let is_whole = |bytes: u64| bytes.is_multiple_of(PAGE_BYTES);
-                if bytes == 0 || !is_whole(address) || !is_whole(bytes) {
-                    return Err(format!(
-                        "{bytes} bytes of unified memory moved at {address:#x}, which are no whole pages of {PAGE_BYTES} bytes"
-                    ));
-                }
-                let times_ps = (self.ps(times.0), self.ps(times.1));
-                self.recorder.carried(times_ps, bytes, to_gpu);
-                match to_gpu {
-                    true => self.came(address, bytes, why, times),
-                    false => self.left(address, bytes, why, times),
-                }
+            What::Kernel(name) => self.launch(readable_name(&name), times),
+            What::Came(address, bytes, why) => {
+                self.carried(address, bytes, true, times)?;
+                self.came(address, bytes, why, times);
             }
-            What::GpuFault { address, faults } => {
+            What::Left(address, bytes, why) => {
+                self.carried(address, bytes, false, times)?;
+                self.left(address, bytes, why, times);
+            }
+            What::GpuFault(address, faults) => {
                 self.fault(Reason::GpuFault, address, times);
                 self.charge(address / BLOCK_BYTES, |account| {
                     account.gpu_faults += faults
                 });
             }
-            What::CpuFault { address } => {
+            What::CpuFault(address) => {
                 self.fault(Reason::CpuFault, address, times);
                 self.charge(address / BLOCK_BYTES, |account| account.cpu_faults += 1);
             }
             What::Copied => self.copy_time.add(times),
-            What::Freed { address, bytes } => self.freed(address, bytes, times),
-            What::Allocated { .. } => {}
+            What::Freed(address, bytes) => self.freed(address, bytes, times),
+            What::Allocated(..) => {}
         }
+        Ok(())
+    }
+
+    /// Notes what moved, which are whole pages.
+    fn carried(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        to_gpu: bool,
+        times: Times,
+    ) -> Result<(), String> {
+        let is_whole = |bytes: u64| bytes.is_multiple_of(PAGE_BYTES);
+        if bytes == 0 || !is_whole(address) || !is_whole(bytes) {
+            return Err(format!(
+                "{bytes} bytes of unified memory moved at {address:#x}, which are no whole pages of {PAGE_BYTES} bytes"
+            ));
+        }
+        let times_ps = (self.ps(times.0), self.ps(times.1));
+        self.recorder.carried(times_ps, bytes, to_gpu);
         Ok(())
     }
 

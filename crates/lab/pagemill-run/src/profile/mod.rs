@@ -1,89 +1,112 @@
-//! `pagemill report nsight`: a profiled run of a real GPU as rows and a page map, like those of a simulated one.
+//! What a real GPU did, as rows and a page map like those of a simulated one: from a recording of CUPTI, or a profile.
 
 mod areas;
-mod export;
 mod replay;
-mod tables;
 
 use std::cmp::Reverse;
-use std::path::PathBuf;
 
-use clap::Args;
 use pagemill_report::{
-    Column, ColumnKind, DescriptionEntry, DescriptionSection, OutputDir, PageMap, ResultSet, Row,
-    Summary,
+    Column, ColumnKind, DescriptionEntry, DescriptionSection, PageMap, ResultSet, Row,
 };
 
-use crate::failure::Failure;
-use crate::output::{RunFormat, hand_over, print_results};
-use areas::{Account, Area};
-use export::{Choice, Export};
-use replay::Replayed;
-
-pub use areas::Areas;
-pub use export::{Event, What, Why};
-pub use replay::Replay;
-pub use tables::Recorded;
+use areas::{Account, Area, Areas};
+use replay::{Replay, Replayed};
 
 /// The most rows of allocations, as of a simulated program.
 const AREAS_MAX: usize = 50;
 
-/// Profile with: nsys profile --cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true --cuda-memory-usage=true ./program,
-/// then: nsys export --type sqlite report1.nsys-rep
-#[derive(Args, Debug)]
-pub struct NsightArguments {
-    /// The export: a SQLite file
-    #[arg(value_name = "EXPORT.sqlite")]
-    pub export: PathBuf,
-
-    /// Write results.json, results.csv, results.parquet, report.html and pages.json there
-    ///
-    /// Replaced as a whole at the end; refused if it holds anything but earlier results.
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-
-    /// The process, where the export has several
-    #[arg(long, value_name = "PID")]
-    pub process: Option<u32>,
-
-    /// The GPU, where the export has several
-    #[arg(long, value_name = "NUMBER")]
-    pub device: Option<u32>,
-
-    /// What to write to standard output
-    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
-    pub format: RunFormat,
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When it began, in nanoseconds of a clock.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// What it was.
+    pub what: What,
 }
 
-/// Reads the export twice: for the memory it speaks of, and for what happened to it.
-pub fn nsight(arguments: &NsightArguments) -> Result<(), Failure> {
-    if let Some(out) = &arguments.out {
-        OutputDir::check(out).map_err(Failure::BadOutput)?;
-    }
-    let path = arguments.export.display();
-    let failed = |reason: String| Failure::Usage(format!("cannot read {path}: {reason}"));
-    let choice = Choice {
-        process: arguments.process,
-        device: arguments.device,
-    };
-    let export = Export::open(&arguments.export, choice).map_err(failed)?;
+/// What it was, and where: an address, and a number of bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Managed memory was allocated, perhaps with the name of a variable.
+    Allocated(u64, u64, Option<String>),
+    /// A kernel of this name ran.
+    Kernel(String),
+    /// Threads of the GPU faulted on a page, as many as the second number.
+    GpuFault(u64, u64),
+    /// The CPU faulted on a page.
+    CpuFault(u64),
+    /// Pages moved to the GPU.
+    Came(u64, u64, Why),
+    /// Pages moved to the CPU.
+    Left(u64, u64, Why),
+    /// The program copied.
+    Copied,
+    /// Managed memory was given back.
+    Freed(u64, u64),
+}
+
+/// Why pages moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It was not recorded.
+    Unknown,
+    /// A call asked for it.
+    Call,
+    /// They were touched on the other side.
+    Touch,
+    /// The driver expected them to be needed.
+    Ahead,
+    /// Room was needed on the GPU.
+    Eviction,
+    /// Access counters reported them.
+    Counter,
+}
+
+/// Which kinds of events were recorded; the others have no values.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded {
+    /// Kernels.
+    pub kernels: bool,
+    /// Transfers and copies.
+    pub copies: bool,
+    /// Faults of the GPU.
+    pub gpu_faults: bool,
+    /// Faults of the CPU.
+    pub cpu_faults: bool,
+    /// Allocations of managed memory.
+    pub allocations: bool,
+}
+
+/// Where events come from.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// What was recorded: a program, a file.
+    pub of: &'a str,
+    /// The tool that recorded it.
+    pub by: &'a str,
+    /// What it recorded.
+    pub recorded: Recorded,
+}
+
+/// Rows and page map of a run. `events` gives all of them, none of which begins before the one before, to what it is called with, and
+/// is called twice: for the memory that they speak of, and for what happened to it.
+///
+/// # Errors
+/// As `events`, or pages moved in pieces that no pages have.
+pub fn results<E: From<String>>(
+    source: Source<'_>,
+    mut events: impl FnMut(&mut dyn FnMut(Event) -> Result<(), E>) -> Result<(), E>,
+) -> Result<ResultSet, E> {
     let mut areas = Areas::default();
-    let found = export.for_each(|event| {
+    events(&mut |event| {
         areas.add(&event);
         Ok(())
-    });
-    found.map_err(failed)?;
+    })?;
     let mut replay = Replay::new(&areas);
-    export.for_each(|event| replay.add(event)).map_err(failed)?;
-    let set = result_set(
-        (&path.to_string(), "Nsight Systems"),
-        export.gpu,
-        export.recorded,
-        &replay.finish(),
-    );
-    hand_over(arguments.out.as_deref(), &set, || {
-        print_results(&set, arguments.format)
-    })
+    events(&mut |event| replay.add(event).map_err(E::from))?;
+    Ok(result_set(source, &replay.finish()))
 }
 
 fn columns() -> Vec<Column> {
@@ -157,50 +180,29 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-/// Rows and page map of a run, which is of `what`, by the tool that recorded it.
-pub fn result_set(
-    (what, by): (&str, &str),
-    gpu: Option<String>,
-    recorded: Recorded,
-    run: &Replayed,
-) -> ResultSet {
-    let missing = recorded.missing();
-    let warnings = match missing.is_empty() {
-        true => Vec::new(),
-        false => vec![format!(
-            "not recorded, or there were none: {}",
-            missing.join(", ")
-        )],
-    };
+fn result_set(source: Source<'_>, run: &Replayed) -> ResultSet {
     ResultSet {
-        scenario: "nsight".to_owned(),
-        title: format!("Profile of {}", gpu.as_deref().unwrap_or("a GPU")),
         about: format!(
-            "Measured by {by}, not simulated. Compare with a simulation of the same program: pagemill report compare \
-             simulated/results.json profiled/results.json"
+            "Measured by {}, not simulated. Compare with a simulation of the same program: pagemill report compare \
+             simulated/results.json profiled/results.json",
+            source.by
         ),
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
         measured: true,
         columns: columns(),
-        rows: rows(recorded, run),
-        summary: Summary {
-            warnings,
-            ..Summary::default()
-        },
-        maps: Some(run.map.clone())
-            .filter(|map| pagemill_run::has_changes(map))
-            .map(|data| PageMap {
-                title: String::new(),
-                data,
-            })
-            .into_iter()
-            .collect(),
+        rows: rows(source.recorded, run),
+        maps: (crate::has_changes(&run.map).then(|| PageMap {
+            title: String::new(),
+            data: run.map.clone(),
+        }))
+        .into_iter()
+        .collect(),
         description: vec![DescriptionSection {
             title: "Recording".to_owned(),
             entries: vec![DescriptionEntry {
                 name: "of".to_owned(),
-                value: what.to_owned(),
-                source: by.to_owned(),
+                value: source.of.to_owned(),
+                source: source.by.to_owned(),
             }],
         }],
         ..ResultSet::default()
