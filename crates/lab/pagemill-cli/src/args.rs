@@ -29,7 +29,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Run your programs",
         &["cuda", "gpu", "mpi", "pager", "zero", "color", "mrc"],
     ),
-    ("Decide", &["advise", "rank", "fit"]),
+    ("Decide", &["advise", "rank"]),
     ("Help", &["doctor", "help"]),
 ];
 
@@ -83,8 +83,6 @@ pub enum Command {
     Run(crate::run::RunArguments),
     /// Advise on memory hints, places for data, settings of the pager and kinds of pages
     Advise(Box<crate::advise::AdviseArguments>),
-    /// Search for the settings that come nearest to published values
-    Fit(crate::fit::FitArguments),
     /// Rank policies by their time over several programs, with confidence
     Rank(crate::rank::RankArguments),
     /// Make a site of several runs, compare two, or show where the pages of one were

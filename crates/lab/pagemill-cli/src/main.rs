@@ -9,7 +9,6 @@ mod cuda;
 mod daemon;
 mod doctor;
 mod failure;
-mod fit;
 mod goal;
 mod gpu;
 mod help;
@@ -53,7 +52,6 @@ fn execute(command: Command) -> ExitCode {
         },
         Command::Report(arguments) => report::report(&arguments),
         Command::Advise(arguments) => advise::advise(&arguments),
-        Command::Fit(arguments) => fit::fit(&arguments),
         Command::Rank(arguments) => rank::rank(&arguments),
         Command::Mrc(arguments) => mrc::mrc(&arguments),
         Command::Zero(arguments) => zero::zero(&arguments),

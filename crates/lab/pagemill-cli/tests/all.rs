@@ -15,7 +15,6 @@ mod cuda_ends;
 mod cuda_more;
 mod device_launches;
 mod ended;
-mod fit;
 mod frameworks;
 mod gpu_bench;
 mod gpu_front;

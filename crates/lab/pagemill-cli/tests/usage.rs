@@ -36,7 +36,6 @@ Run your programs:
 Decide:
   advise   Advise on memory hints, places for data, settings of the pager and kinds of pages
   rank     Rank policies by their time over several programs, with confidence
-  fit      Search for the settings that come nearest to published values
 
 Help:
   doctor   Show what this machine has and how to enable the rest; measure it

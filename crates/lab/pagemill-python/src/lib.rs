@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod error;
-mod fit;
 mod gpu;
 mod interrupt;
 mod listing;
@@ -23,7 +22,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<loaded::Loaded>()?;
     module.add_class::<result_set::ResultSet>()?;
     module.add_class::<store::Store>()?;
-    module.add_class::<fit::Fit>()?;
     module.add_class::<gpu::Gpu>()?;
     module.add_class::<policy::Around>()?;
     module.add_class::<policy::Ranges>()?;

@@ -245,9 +245,8 @@ def test_a_number_of_jobs_or_workers_is_a_number(jobs, error, tmp_path):
         pagemill.run("smoke", jobs=jobs)
     with pytest.raises(error, match="jobs"):
         pagemill.rank("policies", jobs=jobs)
-    for call in (pagemill.sweep, pagemill.fit):
-        with pytest.raises(error, match="workers"):
-            call("smoke", out=tmp_path, workers=jobs)
+    with pytest.raises(error, match="workers"):
+        pagemill.sweep("smoke", out=tmp_path, workers=jobs)
     with pytest.raises(error, match="points_per_task"):
         pagemill.sweep("smoke", out=tmp_path, points_per_task=jobs)
 

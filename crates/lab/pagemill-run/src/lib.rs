@@ -10,8 +10,6 @@ pub mod advisor;
 mod files;
 mod findings;
 #[cfg(not(target_family = "wasm"))]
-pub mod fit;
-#[cfg(not(target_family = "wasm"))]
 pub mod hints;
 mod implied;
 mod kind;

@@ -1,4 +1,4 @@
-//! Tables whose keys are paths of other keys, quoted or not: `[sweep]` and `[fit.keys]`.
+//! Tables whose keys are paths of other keys, quoted or not: `[sweep]`.
 
 use crate::document::{Kind, Node, Origin, Table};
 use crate::error::Problem;
@@ -7,21 +7,17 @@ use crate::overrides::{bad_path, parse_path};
 /// The path of a key, where it is written, and its value.
 pub(crate) type DottedKey<'a> = (Vec<String>, &'a Origin, &'a Node);
 
-/// The keys of `table` in the order they were written; an error for each that is no path. A table for which `is_group` holds is no
-/// value, but has keys itself.
-pub(crate) fn dotted_keys<'a>(
-    table: &'a Table,
-    is_group: fn(&Table) -> bool,
-) -> Vec<Result<DottedKey<'a>, Problem>> {
+/// The keys of `table` in the order they were written; an error for each that is no path. A table is no value, but has keys
+/// itself.
+pub(crate) fn dotted_keys(table: &Table) -> Vec<Result<DottedKey<'_>, Problem>> {
     let mut keys = Vec::new();
-    add(&[], table, is_group, &mut keys);
+    add(&[], table, &mut keys);
     keys
 }
 
 fn add<'a>(
     above: &[String],
     table: &'a Table,
-    is_group: fn(&Table) -> bool,
     keys: &mut Vec<Result<DottedKey<'a>, Problem>>,
 ) {
     for (key, node) in table.entries() {
@@ -31,7 +27,7 @@ fn add<'a>(
         };
         let path = [above, below.as_slice()].concat();
         match &node.kind {
-            Kind::Table(table) if is_group(table) => add(&path, table, is_group, keys),
+            Kind::Table(table) => add(&path, table, keys),
             _ => keys.push(Ok((path, &key.origin, node))),
         }
     }

@@ -9,7 +9,6 @@ pub mod document;
 mod dotted_keys;
 mod error;
 mod files;
-mod fit;
 mod keys;
 mod kind;
 mod kind_names;
@@ -29,7 +28,6 @@ mod workload;
 
 pub use error::{InputErrors, Problem};
 pub use files::{BuiltIn, FileHead, MACHINES, SCENARIOS};
-pub use fit::{FitKey, FitPlan, FitSetting, FitSpec, Target};
 pub use kind::coloring::{ColoringPages, ColoringPoint, NO_TASK, TaskSource};
 pub use kind::cuda::{CudaPoint, CudaRun};
 pub use kind::gpu::GpuPoint;

@@ -7,7 +7,6 @@ use crate::digest::Identity;
 use crate::document::{Kind, Node, Origin, Reader, SourceText, Table, parse_document};
 use crate::error::{InputErrors, Problem};
 use crate::files::find_scenario;
-use crate::fit::{FitSection, FitSpec, is_of_fit};
 use crate::kind;
 use crate::kind::input::PointInput;
 use crate::kind_names;
@@ -39,8 +38,6 @@ pub struct Scenario {
     pub planned: Vec<Selection>,
     /// The overrides by which the points are others than those that claims speak of: `residency.ballast = 0.97`.
     pub changed: Vec<String>,
-    /// What a search for settings may change; `None` where the scenario does not say.
-    pub fit: Option<FitSpec>,
     /// How to draw the rows; empty leaves it to the reader of the rows.
     pub plots: Vec<Plot>,
     /// The scenario's text.
@@ -77,7 +74,6 @@ pub fn load_given(
     machines: &[(String, Arc<SourceText>)],
 ) -> Result<Scenario, InputErrors> {
     let mut table = parse_document(source)?;
-    let fit = FitSection::take(&mut table, sets)?;
     let sweep = read_sweep(&mut table, sets)?;
     let statements = Statements::take(&mut table);
     let (count, swept) = (sweep.points()?, sweep.swept_paths());
@@ -113,7 +109,6 @@ pub fn load_given(
     let changed = changed(&table, sets, written.as_ref(), &statements.at_any(&reader));
     let planned = written.map_or_else(|| columns.planned(&points), |written| written.planned);
     let plots = statements.plots(&reader, &columns);
-    let fit = fit.read(&reader);
     reader.finish()?;
     let Head { title, about, seed } =
         head.ok_or_else(|| Problem::new("the scenario has no point".to_owned()))?;
@@ -126,7 +121,6 @@ pub fn load_given(
         claims,
         planned,
         changed,
-        fit,
         plots,
         source: Arc::clone(source),
         machines: machines.sources(),
@@ -182,7 +176,7 @@ fn written(
 }
 
 /// Sections and keys that say nothing of what is run, or what the machine is made of, whose values are there to be doubted.
-const OUTSIDE_OF_CLAIMS: [&str; 6] = ["machine", "seed", "title", "about", "limits", "fit"];
+const OUTSIDE_OF_CLAIMS: [&str; 5] = ["machine", "seed", "title", "about", "limits"];
 
 /// The overrides of keys that the scenario does not sweep with other values than `table`, the scenario as it is written, has.
 fn changed(
@@ -246,7 +240,7 @@ fn read_sweep(table: &mut Table, sets: &[String]) -> Result<Sweep, InputErrors> 
         }
         None => Sweep::default(),
     };
-    for argument in sets.iter().filter(|set| !is_of_fit(set)) {
+    for argument in sets {
         if let Err(problem) = Override::parse(argument).and_then(|set| sweep.set(set)) {
             problems.push(problem);
         }

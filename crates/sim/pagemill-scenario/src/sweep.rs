@@ -27,7 +27,7 @@ impl Sweep {
     /// The sweep of a `[sweep]` table, whose keys are dotted paths, quoted or not.
     pub fn of_table(table: &Table, problems: &mut Vec<Problem>) -> Self {
         let mut sweep = Self::default();
-        for key in dotted_keys(table, |_| true) {
+        for key in dotted_keys(table) {
             match key {
                 Ok((path, origin, node)) => match &node.kind {
                     Kind::Array(values) if !values.is_empty() => {

@@ -25,7 +25,6 @@ their unit in their name. ``docs/results.md`` describes each of them.
 """
 
 from pagemill._command import advise, color, command_path, compare, cuda, load, mpi, pager, zero
-from pagemill._fit import fit
 from pagemill._gpu import Gpu, Launch, Managed
 from pagemill._listing import machine, machine_text, machines, policies, ptx, scenario, scenarios, workloads
 from pagemill._mrc import mrc
@@ -57,7 +56,6 @@ __all__ = [
     "compare",
     "concat",
     "cuda",
-    "fit",
     "load",
     "machine",
     "machine_text",
