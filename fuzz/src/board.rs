@@ -60,7 +60,6 @@ pub fn board(bytes: &[u8]) {
     assert!(board.producer(1, 0).push(&words));
     let settings = Settings {
         table_map: None,
-        records_schedule: false,
         patience: Duration::ZERO,
         has_start_line: false,
         events_max: 0,

@@ -83,13 +83,6 @@ fn shown(loaded: Result<(), InputErrors>) {
     }
 }
 
-/// A GOAL schedule: what is accepted can be replayed, so each rank's tasks name ranks that exist.
-pub fn goal(bytes: &[u8]) {
-    if let Err(error) = pagemill_sim::nic::goal::parse("fuzz", bytes) {
-        assert!(!error.message.is_empty());
-    }
-}
-
 /// A trace, in the format that is found, and in one that its last byte chooses.
 pub fn trace(bytes: &[u8]) {
     read_trace(bytes, None);
@@ -216,12 +209,11 @@ fn no_color_is_shared(task_table: &TaskTable, colors: u16) {
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 12] = [
     ("ptx", ptx),
     ("execute", execute),
     ("scenario", scenario),
     ("machine", machine),
-    ("goal", goal),
     ("trace", trace),
     ("fatbin", fatbin),
     ("results", results),

@@ -31,7 +31,6 @@ const TARGETS: [Target; 13] = [
     target("execute", &[], 4096),
     target("scenario", &[("scenarios", "toml")], 8192),
     target("machine", &[("machines", "toml")], 16384),
-    target("goal", &[], 4096),
     target("trace", &[], 4096),
     target("fatbin", &[], 4096),
     target("results", &[], 16384),

@@ -9,7 +9,6 @@ mod cuda;
 mod daemon;
 mod doctor;
 mod failure;
-mod goal;
 mod gpu;
 mod help;
 mod list;

@@ -141,84 +141,12 @@ fn uses_are_lookups(map: &pagemill_report::PageMap, rank: &Value) {
     assert_eq!(events("miss"), number("att_misses") * u64::from(group));
 }
 
-/// Any sender, calls without waiting, collectives and probes.
-const EXCHANGES: &str = r#"
-#include <mpi.h>
-static char out[256 << 10], in[256 << 10];
-int main(int argc, char **argv)
-{
-    int rank, ranks;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (int turn = 0; turn < 6; turn++) {
-        int bytes = turn % 2 ? sizeof out : 512;
-        double sum, own = rank;
-        MPI_Request requests[2];
-        MPI_Irecv(in, bytes, MPI_CHAR, MPI_ANY_SOURCE, turn, MPI_COMM_WORLD, &requests[0]);
-        MPI_Isend(out, bytes, MPI_CHAR, (rank + 1) % ranks, turn, MPI_COMM_WORLD, &requests[1]);
-        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-        MPI_Allreduce(&own, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-        MPI_Alltoall(out, 4096, MPI_CHAR, in, 4096, MPI_CHAR, MPI_COMM_WORLD);
-    }
-    MPI_Finalize();
-    return 0;
-}
-"#;
-
-/// The longest time of a rank, or of the only row.
-fn time_ns(results: &str) -> f64 {
-    let results: Value = serde_json::from_str(results).expect("JSON");
-    let rows = results["rows"].as_array().expect("rows");
-    let times = rows.iter().filter_map(|row| row["time_ns"].as_f64());
-    times.fold(0.0, f64::max)
-}
-
 #[test]
-fn a_recorded_schedule_takes_the_same_time_and_longer_over_switches() {
-    let folder = tempfile::tempdir().expect("a folder");
-    if !compile_source(folder.path(), EXCHANGES) {
-        return;
-    }
-    let options = ["mpi", "--format", "json", "--goal", "program.goal", "--"];
-    let mpirun = [
-        "mpirun",
-        "--allow-run-as-root",
-        "--oversubscribe",
-        "-n",
-        "8",
-        "./program",
-    ];
-    let ran = run_in(folder.path(), &[&options[..], &mpirun].concat());
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let scenario = "kind = \"nic\"\ntitle = \"replay\"\nmachine = \"pni\"\n[workload]\nname = \"goal\"\nfile = \"program.goal\"\n";
-    std::fs::write(folder.path().join("replay.toml"), scenario).expect("a file");
-    let replay = |machine: &str| {
-        let machine = format!("machine={machine}");
-        let arguments = ["run", "replay.toml", "--format", "json", "--set", &machine];
-        let finished = run_in(folder.path(), &arguments);
-        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
-        time_ns(&finished.stdout)
-    };
-    let direct = time_ns(&ran.stdout);
-    assert!((replay("pni") - direct).abs() < 0.001, "{direct}");
-    // Four nodes share the link to the other four there.
-    assert!(replay("pni-dragonfly") > direct);
-    let refused = run_in(
-        folder.path(),
-        &[
-            "mpi",
-            "--machine",
-            "pni-clos-2",
-            "--",
-            "mpirun",
-            "-n",
-            "2",
-            "./program",
-        ],
-    );
+fn a_machine_with_switches_is_refused() {
+    let command = ["--machine", "pni-clos-2", "--", "mpirun", "./program"];
+    let refused = crate::common::run(&[&["mpi"], &command[..]].concat());
     assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("--goal FILE"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("of switches"), "{}", refused.stderr);
 }
 
 #[test]

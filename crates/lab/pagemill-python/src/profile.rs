@@ -7,17 +7,7 @@ use crate::error;
 use crate::result_set::ResultSet;
 
 /// An event: kind, start, end, address, amount, cause and name.
-type Fields = (String, u64, u64, u64, u64, usize, Option<String>);
-
-/// Causes of transfers, as NVIDIA numbers them.
-const CAUSES: [Why; 6] = [
-    Why::Unknown,
-    Why::Call,
-    Why::Touch,
-    Why::Ahead,
-    Why::Eviction,
-    Why::Counter,
-];
+type Fields = (String, u64, u64, u64, u64, u32, Option<String>);
 
 /// The results of `events`, which gives an iterator of them each time that it is called.
 #[pyfunction]
@@ -78,7 +68,7 @@ impl From<PyErr> for Refused {
 }
 
 fn event((kind, start_ns, end_ns, address, amount, cause, name): Fields) -> Result<Event, Refused> {
-    let why = CAUSES.get(cause).copied().unwrap_or(Why::Unknown);
+    let why = Why::of_cupti(cause);
     let what = match kind.as_str() {
         "allocated" => What::Allocated(address, amount, name),
         "kernel" => What::Kernel(name.unwrap_or_default()),

@@ -43,9 +43,6 @@ pub const TIMELINE_VARIABLE: &str = "PAGEMILL_FABRIC_TIMELINE";
 /// The folder that each rank writes the map of its translation table to.
 pub const TABLES_VARIABLE: &str = "PAGEMILL_FABRIC_TABLES";
 
-/// The folder that each rank writes the schedule of its calls to.
-pub const SCHEDULE_VARIABLE: &str = "PAGEMILL_FABRIC_SCHEDULE";
-
 /// Bounds of the maps of all ranks together: what a browser opens.
 const TABLE_MAPS: Limits = Limits {
     rows: 4096,
@@ -126,13 +123,11 @@ pub fn enter(
     });
     let timeline = std::env::var_os(TIMELINE_VARIABLE).map(PathBuf::from);
     let tables = std::env::var_os(TABLES_VARIABLE).map(PathBuf::from);
-    let schedule = std::env::var_os(SCHEDULE_VARIABLE).map(PathBuf::from);
     let ranks = size.unwrap_or(board.stations()).max(1) as usize;
     let settings = Settings {
         patience,
         has_start_line,
         events_max: timeline.as_ref().map_or(0, |_| TIMELINE_EVENTS_MAX / ranks),
-        records_schedule: schedule.is_some(),
         table_map: tables.as_ref().map(|_| Limits {
             rows: (TABLE_MAPS.rows / ranks).clamp(64, 512),
             events: (TABLE_MAPS.events / ranks).clamp(1_000, 100_000),
@@ -147,7 +142,6 @@ pub fn enter(
         compute: folder.map(|folder| folder.join(record_name(index))),
         events: timeline.map(|folder| folder.join(timeline_name(index))),
         table: tables.map(|folder| folder.join(table_name(index))),
-        schedule: schedule.map(|folder| folder.join(schedule_name(index))),
     };
     *slot = Some(Process::new(station, compute, files));
     Ok(())
@@ -166,11 +160,6 @@ pub fn timeline_name(rank: u32) -> String {
 /// The file in the folder of maps that is `rank`'s.
 pub fn table_name(rank: u32) -> String {
     format!("table-{rank}")
-}
-
-/// The file in the folder of schedules that is `rank`'s.
-pub fn schedule_name(rank: u32) -> String {
-    format!("schedule-{rank}")
 }
 
 fn compute_mode(rank: u32) -> Result<Mode, String> {

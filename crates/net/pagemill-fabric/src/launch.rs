@@ -17,12 +17,10 @@ use crate::events::RankEvents;
 use crate::ffi::PROVIDER_NAME;
 use crate::job::{
     COMPUTE_COUNTED, COMPUTE_FACTOR, COMPUTE_VARIABLE, PATIENCE_VARIABLE, RECORD_VARIABLE,
-    SCHEDULE_VARIABLE, TABLES_VARIABLE, TIMELINE_VARIABLE, record_name, schedule_name, table_name,
-    timeline_name,
+    TABLES_VARIABLE, TIMELINE_VARIABLE, record_name, table_name, timeline_name,
 };
 use crate::machine::{self, MachineTextError};
 use crate::preload::CLOCK_VARIABLE;
-use crate::station::merged;
 
 /// The library's file, as cargo builds it of this crate.
 pub const LIBRARY: &str = "libpagemill_fabric.so";
@@ -87,8 +85,6 @@ pub struct Behavior {
     pub records_events: bool,
     /// Whether the use of translation tables is recorded for maps.
     pub records_tables: bool,
-    /// Whether calls are recorded as a schedule.
-    pub records_schedule: bool,
     /// Real time that others wait for a process that makes no progress, if not the default.
     pub patience: Option<Duration>,
 }
@@ -192,9 +188,6 @@ impl Job {
         if behavior.records_tables {
             command.env(TABLES_VARIABLE, self.folder.path());
         }
-        if behavior.records_schedule {
-            command.env(SCHEDULE_VARIABLE, self.folder.path());
-        }
         if let Some(patience) = behavior.patience {
             command.env(PATIENCE_VARIABLE, patience.as_secs().to_string());
         }
@@ -224,14 +217,6 @@ impl Job {
         let ranks = self.stations().into_iter().map(|station| station.index);
         let parsed = |(rank, text): (u32, String)| Ok((rank, text.parse()?));
         ranks.zip(texts).map(parsed).collect()
-    }
-
-    /// What all ranks called, as a GOAL schedule, after a job that records it.
-    ///
-    /// # Errors
-    /// A process left none, because it did not end by `MPI_Finalize` or did what no schedule has words for.
-    pub fn schedule(&self) -> Result<String, String> {
-        merged(&self.texts("schedule", schedule_name)?)
     }
 
     /// What each rank wrote in its file, which a message calls `what`.

@@ -14,8 +14,6 @@ pub struct Files {
     pub events: Option<PathBuf>,
     /// The map of its translation table.
     pub table: Option<PathBuf>,
-    /// The schedule of its calls.
-    pub schedule: Option<PathBuf>,
 }
 
 impl Files {
@@ -30,11 +28,6 @@ impl Files {
         write_whole(
             &self.events,
             events.map(|events| events.text().into_bytes()),
-        )?;
-        let schedule = station.schedule();
-        write_whole(
-            &self.schedule,
-            schedule.map(|schedule| schedule.text().into_bytes()),
         )?;
         write_whole(&self.table, station.take_table_map())
     }

@@ -15,11 +15,7 @@ pub(crate) fn dotted_keys(table: &Table) -> Vec<Result<DottedKey<'_>, Problem>> 
     keys
 }
 
-fn add<'a>(
-    above: &[String],
-    table: &'a Table,
-    keys: &mut Vec<Result<DottedKey<'a>, Problem>>,
-) {
+fn add<'a>(above: &[String], table: &'a Table, keys: &mut Vec<Result<DottedKey<'a>, Problem>>) {
     for (key, node) in table.entries() {
         let Some(below) = parse_path(&key.name) else {
             keys.push(Err(bad_path(&key.origin, &key.name)));

@@ -105,7 +105,7 @@ pub const MACHINES: &[BuiltIn] = built_in!("machines": "a100-pcie4-x86",
     "zero-xeon");
 
 /// The scenarios that every installation has.
-pub const SCENARIOS: &[BuiltIn] = built_in!("scenarios": "all-reduce",
+pub const SCENARIOS: &[BuiltIn] = built_in!("scenarios": 
     "cachepm-dynamic",
     "cachepm-mrc",
     "cachepm-pairs",
@@ -158,7 +158,6 @@ pub const SCENARIOS: &[BuiltIn] = built_in!("scenarios": "all-reduce",
     "real-sgemm",
     "real-zero-copy",
     "smoke",
-    "training-8x70b",
     "uvm-best",
     "uvm-on-demand",
     "uvm-partition",

@@ -1,10 +1,11 @@
 //! Links that messages share, against what each topology must give by arithmetic.
 
-use std::fmt::Write as _;
-
 use pagemill_policy::routing::{Routing, TopologySpec};
 use pagemill_sim::nic::pattern::{AddressOrder, Addresses, LatencySpec, Level};
-use pagemill_sim::nic::{NetworkSpec, NicMachine, WorldReport, goal};
+use pagemill_sim::nic::{
+    Action, Completion, NetworkSpec, NicMachine, Program, Receive, Request, Send, World,
+    WorldError, WorldReport,
+};
 use pagemill_types::Picos;
 use proptest::prelude::*;
 
@@ -37,19 +38,75 @@ fn send_all(
     bytes: u64,
     to: impl Fn(u32) -> Option<u32>,
 ) -> WorldReport {
-    let mut blocks = vec![String::new(); ranks as usize];
+    let mut scripts = vec![Vec::new(); ranks as usize];
     for from in 0..ranks {
         if let Some(to) = to(from) {
-            let _ = writeln!(blocks[from as usize], "send {bytes}b to {to} tag {from}");
-            let _ = writeln!(blocks[to as usize], "recv {bytes}b from {from} tag {from}");
+            scripts[from as usize].push(send(to, bytes));
+            scripts[to as usize].push(receive(from, bytes));
         }
     }
-    let mut text = format!("num_ranks {ranks}\n");
-    for (rank, block) in blocks.iter().enumerate() {
-        let _ = writeln!(text, "rank {rank} {{\n{block}}}");
+    run(machine, &scripts).expect("all messages have receives")
+}
+
+/// What a rank does, all of it started as soon as the processor is free.
+#[derive(Clone, Debug)]
+struct Script {
+    actions: Vec<Action>,
+    next: usize,
+    under_way: u32,
+}
+
+impl Program for Script {
+    fn next(&mut self, _now: Picos) -> Action {
+        let action = self.actions.get(self.next).copied();
+        self.next += 1;
+        match action {
+            Some(action) => action,
+            None if self.under_way > 0 => Action::Wait,
+            None => Action::Exit,
+        }
     }
-    let goal = goal::parse("test", text.as_bytes()).expect("a schedule");
-    goal.run(machine).expect("all messages have receives")
+
+    fn started(&mut self, _request: Request) {
+        self.under_way += 1;
+    }
+
+    fn completed(&mut self, _request: Request, _completion: &Completion, _now: Picos) {
+        self.under_way -= 1;
+    }
+}
+
+fn run(machine: &NicMachine, scripts: &[Vec<Action>]) -> Result<WorldReport, WorldError> {
+    let programs = scripts.iter().cloned().map(|actions| Script {
+        actions,
+        next: 0,
+        under_way: 0,
+    });
+    World::new(machine, programs)?.run()
+}
+
+fn send(to: u32, bytes: u64) -> Action {
+    Action::Send(Send {
+        dest: to,
+        tag: 0,
+        bytes,
+        address: buffer(to, 0),
+    })
+}
+
+fn receive(from: u32, bytes: u64) -> Action {
+    Action::Receive(Receive {
+        source: Some(from),
+        tag: 0,
+        ignore: 0,
+        bytes,
+        address: buffer(from, 1),
+    })
+}
+
+/// Each partner has a buffer for each direction.
+fn buffer(peer: u32, direction: u64) -> u64 {
+    (1 << 32) + ((u64::from(peer) << 1) + direction) * (1 << 20)
 }
 
 /// Time of `bytes` on a link, in the packets of the preset.
@@ -213,8 +270,7 @@ fn a_tornado_loads_each_link_of_a_ring_with_its_distance() {
 #[test]
 fn too_many_ranks_for_the_nodes_are_refused() {
     let machine = machine(fat_tree(&[4], &[1]), Routing::Static);
-    let goal = goal::parse("test", "num_ranks 5\n".as_bytes()).expect("a schedule");
-    let error = goal.run(&machine).expect_err("there are four nodes");
+    let error = run(&machine, &vec![Vec::new(); 5]).expect_err("there are four nodes");
     assert!(
         error.to_string().contains("a node for each of 5 ranks"),
         "{error}"
@@ -253,37 +309,37 @@ fn impossible_networks_are_refused() {
 #[test]
 fn a_short_exchange_does_not_wait_for_a_long_transfer() {
     let machine = NicMachine::pni();
-    let run = |text: &str| {
-        goal::parse("test", text.as_bytes())
-            .expect("a schedule")
-            .run(&machine)
-            .expect("it ends")
-            .end
-    };
+    let ends = |scripts: &[Vec<Action>]| run(&machine, scripts).expect("it ends").end;
     // Rank 0 receives 800 kB while it learns, late, that it may send 400 kB of its own.
-    let both = run(
-        "num_ranks 3\nrank 0 {\nsend 400000b to 1\nrecv 800000b from 2\n}\nrank 1 {\nwait: calc 5000\nget: recv 400000b from 0\nget requires wait\n}\nrank 2 {\nsend 800000b to 0\n}\n",
-    );
-    let longest =
-        run("num_ranks 3\nrank 0 {\nrecv 800000b from 2\n}\nrank 2 {\nsend 800000b to 0\n}\n");
+    let both = ends(&[
+        vec![send(1, 400_000), receive(2, 800_000)],
+        vec![
+            Action::Compute(Picos::from_nanos(5000)),
+            receive(0, 400_000),
+        ],
+        vec![send(0, 800_000)],
+    ]);
+    let longest = ends(&[vec![receive(2, 800_000)], vec![], vec![send(0, 800_000)]]);
     within(both, longest.0 as f64, 0.01, "both ways at once");
 }
 
+#[test]
+fn a_receive_that_nothing_meets_is_an_error_with_its_rank() {
+    let error = run(&NicMachine::pni(), &[vec![], vec![receive(0, 8)]]).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("rank 1") && text.contains("wait"), "{text}");
+}
+
 /// Twelve ranks send `sizes[rank]` bytes `shift` ranks on; with `only`, that rank alone sends.
-fn ring_of_sends(sizes: &[u64], shift: u32, only: Option<u32>) -> goal::Goal {
-    let mut text = "num_ranks 12\n".to_owned();
-    for rank in 0..12_u32 {
+fn ring_of_sends(sizes: &[u64], shift: u32, only: Option<u32>) -> Vec<Vec<Action>> {
+    let is_meant = |rank: u32| only.is_none_or(|only| only == rank);
+    let script = |rank: u32| {
         let (to, from) = ((rank + shift) % 12, (rank + 12 - shift) % 12);
-        let _ = writeln!(text, "rank {rank} {{");
-        if only.is_none_or(|only| only == rank) {
-            let _ = writeln!(text, "send {}b to {to}", sizes[rank as usize]);
-        }
-        if only.is_none_or(|only| only == from) {
-            let _ = writeln!(text, "recv {}b from {from}", sizes[from as usize]);
-        }
-        let _ = writeln!(text, "}}");
-    }
-    goal::parse("test", text.as_bytes()).expect("a schedule")
+        let sent = is_meant(rank).then(|| send(to, sizes[rank as usize]));
+        let received = is_meant(from).then(|| receive(from, sizes[from as usize]));
+        sent.into_iter().chain(received).collect()
+    };
+    (0..12).map(script).collect()
 }
 
 /// Each segment's time is rounded up to a picosecond, with and without switches at other places; a message has fewer than 1,000 segments.
@@ -301,18 +357,18 @@ proptest! {
         let routing = pagemill_policy::routing::ROUTINGS[routing].routing;
         let machine = machine(fat_tree(&[3, 4], &[1, 2]), routing);
         let unshared = NicMachine { network: None, ..machine.clone() };
-        let goal = ring_of_sends(&sizes, shift, None);
-        let report = goal.run(&machine).expect("it ends");
-        let again = goal.run(&machine).expect("it ends");
+        let all_send = ring_of_sends(&sizes, shift, None);
+        let report = run(&machine, &all_send).expect("it ends");
+        let again = run(&machine, &all_send).expect("it ends");
         prop_assert_eq!(report, again);
         for rank in 0..12 {
             let message = ring_of_sends(&sizes, shift, Some(rank));
-            let alone = message.run(&unshared).expect("it ends").end;
-            let through_switches = message.run(&machine).expect("it ends").end;
+            let alone = run(&unshared, &message).expect("it ends").end;
+            let through_switches = run(&machine, &message).expect("it ends").end;
             prop_assert!(through_switches + ROUNDING >= alone, "rank {rank}: {through_switches:?} before {alone:?}");
             prop_assert!(report.end + ROUNDING >= alone, "rank {rank}: {:?} before {alone:?}", report.end);
         }
-        let all = goal.run(&unshared).expect("it ends");
+        let all = run(&unshared, &all_send).expect("it ends");
         prop_assert_eq!(report.counts.received_bytes, all.counts.received_bytes);
         prop_assert_eq!(report.packets, all.packets);
     }

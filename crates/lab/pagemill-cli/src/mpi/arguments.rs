@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 
 use crate::output::RunFormat;
 
@@ -30,11 +30,7 @@ impl std::str::FromStr for ComputeArgument {
 
 /// Bytes really move between the processes; the time they take is the simulated interface's, and MPI_Wtime shows it.
 #[derive(Args, Debug)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct MpiArguments {
-    #[command(subcommand)]
-    pub other: Option<MpiCommand>,
-
     /// A machine file of kind "nic", or the name of a built-in one
     #[arg(long, default_value = "pni")]
     pub machine: String,
@@ -80,10 +76,6 @@ pub struct MpiArguments {
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
 
-    /// Write messages, computing, and what waits for what as a GOAL schedule, which `pagemill run` replays over a network of switches
-    #[arg(long, value_name = "FILE")]
-    pub goal: Option<PathBuf>,
-
     /// Real seconds to wait for a process that makes no progress; then others go on without it, or, if it is stopped, the job ends [default: 20;
     /// 600 with --compute]
     #[arg(long = "patience", value_name = "SECONDS")]
@@ -109,13 +101,6 @@ pub struct MpiArguments {
     /// The command, such as: mpirun -n 2 ./program
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
-}
-
-/// Of messages, without a program.
-#[derive(Subcommand, Debug)]
-pub enum MpiCommand {
-    /// Write the messages of a scenario in the GOAL format of other network simulators
-    Goal(crate::goal::GoalArguments),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

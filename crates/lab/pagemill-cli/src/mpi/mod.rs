@@ -26,9 +26,9 @@ use pagemill_sim::nic::{NicMachine, NodeSpec};
 use pagemill_types::Picos;
 
 use crate::failure::Failure;
-use crate::output::{RunFormat, hand_over, print_results, write_file};
+use crate::output::{RunFormat, hand_over, print_results};
 use crate::preload::find_library;
-use arguments::{Clock, MpiCommand};
+use arguments::Clock;
 use supervise::{Stopped, wait_for_stopped};
 
 /// Real time that processes wait for one that computes.
@@ -36,9 +36,6 @@ const COMPUTE_PATIENCE: Duration = Duration::from_secs(600);
 
 /// Runs the command, once for each point of a sweep over the machine; its highest exit code is ours.
 pub fn run(arguments: &MpiArguments) -> Result<ExitCode, Failure> {
-    if let Some(MpiCommand::Goal(arguments)) = &arguments.other {
-        return crate::goal::goal(arguments).map(|()| ExitCode::SUCCESS);
-    }
     let scenario = scenario(arguments)?;
     if let Some(out) = &arguments.out {
         OutputDir::check(out).map_err(Failure::BadOutput)?;
@@ -107,7 +104,6 @@ fn scenario(arguments: &MpiArguments) -> Result<Scenario, Failure> {
     let records = [
         ("--compute-out", arguments.compute_out.is_some()),
         ("--timeline", arguments.timeline.is_some()),
-        ("--goal", arguments.goal.is_some()),
     ];
     if let (Some((option, _)), 2..) = (
         records.iter().find(|(_, is_set)| *is_set),
@@ -145,7 +141,7 @@ fn check_network(point: &Point) -> Result<(), Failure> {
         PointSpec::Mpi(spec) if spec.machine.spec.network.is_some() => {
             Err(Failure::Usage(format!(
                 "machine {} has a [network] of switches, which `pagemill mpi` does not simulate: remove the section (then `wire.hops` \
-                 switches lie between any two nodes), or run the program without it and --goal FILE, and replay FILE with `pagemill run` (`workload.name = \"goal\"`)",
+                 switches lie between any two nodes), or run a pattern of its messages with `pagemill run` (kind \"nic\")",
                 spec.machine.name
             )))
         }
@@ -193,10 +189,6 @@ fn run_job(
     if let (Some(path), true) = (&arguments.timeline, status.success()) {
         timeline::keep(job, path)?;
     }
-    if let (Some(path), true) = (&arguments.goal, status.success()) {
-        let schedule = job.schedule().map_err(Failure::Run)?;
-        write_file(path, |out| out.write_all(schedule.as_bytes()))?;
-    }
     Ok(children::exit_code(status))
 }
 
@@ -235,7 +227,6 @@ fn behavior(arguments: &MpiArguments) -> Result<Behavior, Failure> {
         records_compute: arguments.compute_out.is_some(),
         records_events: arguments.timeline.is_some(),
         records_tables: arguments.out.is_some(),
-        records_schedule: arguments.goal.is_some(),
         patience: patience.or_else(|| computes.then_some(COMPUTE_PATIENCE)),
     })
 }

@@ -15,20 +15,8 @@ pub fn install() {
     let _ = ctrlc::set_handler(end);
 }
 
-/// As [`install`], but the first Ctrl-C only sets the flag, for a run that has something to show before it ends; the second one
-/// ends the process.
-pub fn stop_first() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&stop);
-    let _ = ctrlc::set_handler(move || {
-        if seen.swap(true, Ordering::Relaxed) {
-            end();
-        }
-    });
-    stop
-}
-
-/// As [`stop_first`], but the programs that run end at once.
+/// As [`install`], but the first Ctrl-C sets the flag, for a run that has something to show before it ends, and ends the programs that
+/// run; the second one ends the process.
 pub fn stop_programs_first() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&stop);

@@ -50,7 +50,6 @@ class MpiOptions(TypedDict, total=False):
     instruction_ps: Count
     compute_out: File
     timeline: File
-    goal: File
     patience: Number
     set: Texts
 

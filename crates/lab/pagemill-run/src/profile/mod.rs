@@ -64,6 +64,20 @@ pub enum Why {
     Counter,
 }
 
+impl Why {
+    /// A cause as CUPTI numbers them.
+    pub fn of_cupti(number: u32) -> Self {
+        match number {
+            1 => Self::Call,
+            2 => Self::Touch,
+            3 => Self::Ahead,
+            4 => Self::Eviction,
+            5 => Self::Counter,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 /// Which kinds of events were recorded; the others have no values.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded {

@@ -9,7 +9,6 @@ mod payloads;
 mod remote_key;
 mod requests;
 mod rings;
-mod schedule;
 mod sharing;
 mod steps;
 mod trail;
@@ -34,7 +33,6 @@ use frame::Frame;
 use payloads::Payloads;
 use requests::{Open, Requests};
 use rings::Rings;
-use schedule::Schedule;
 use trail::Trail;
 use turns::Locking;
 
@@ -42,7 +40,6 @@ pub use order::Settings;
 pub use pagemill_sim::nic::{SpecError, Status};
 pub use remote_key::{REGISTRATIONS_MAX, RemoteKey};
 pub use requests::{Done, Kind, Outcome, Ticket};
-pub use schedule::merged;
 pub use wait::Wait;
 
 /// Polls in a row without any event after which the program is taken to wait for one.
@@ -82,7 +79,6 @@ pub struct Station {
     rings: Rings,
     counters: Counters,
     events: Option<Events>,
-    schedule: Option<Schedule>,
     requests: Requests,
     payloads: Payloads,
 
@@ -153,7 +149,6 @@ impl Station {
             rings: Rings::new(board, index, machine),
             counters: Counters::new(board, index),
             events: (settings.events_max > 0).then(|| Events::new(settings.events_max)),
-            schedule: settings.records_schedule.then(Schedule::default),
             requests: Requests::default(),
             payloads: Payloads::default(),
             clock_ps: 0,
@@ -199,7 +194,6 @@ impl Station {
             let step_ps = READING_PS.max(self.waited_ps / READINGS_BEFORE_HASTE);
             self.waited_ps += step_ps;
             self.pass_until(self.clock_ps + step_ps, Counter::ClockPs);
-            self.note(|schedule| schedule.computed(step_ps));
         } else {
             self.waited_ps = 0;
         }
@@ -214,7 +208,6 @@ impl Station {
             return;
         }
         self.pass_until(self.clock_ps.saturating_add(span_ps), Counter::ComputePs);
-        self.note(|schedule| schedule.computed(span_ps));
         // It does not only wait.
         self.stop_idling();
     }
@@ -250,7 +243,6 @@ impl Station {
             address,
         };
         self.count(Counter::Sends, Counter::SentBytes, bytes);
-        self.note(|schedule| schedule.posted(Some(dest), tag, bytes, ticket));
         self.ask(
             ticket,
             Kind::Send,
@@ -278,7 +270,6 @@ impl Station {
             bytes,
             address,
         };
-        self.note(|schedule| schedule.posted(None, tag, bytes, ticket));
         self.ask(
             ticket,
             Kind::Receive,
@@ -617,7 +608,6 @@ impl Station {
         if kind == Kind::Receive && outcome.status != Status::Canceled {
             self.count(Counter::Receives, Counter::ReceivedBytes, outcome.bytes);
         }
-        self.note(|schedule| schedule.saw(&ready.done));
         Some(ready.done)
     }
 

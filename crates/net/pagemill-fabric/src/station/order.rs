@@ -11,7 +11,6 @@ use pagemill_types::Picos;
 use crate::board::{NEVER, Seen};
 use crate::counters::Counter;
 
-use super::schedule::Schedule;
 use super::{IDLE_POLLS, PacketKey, Station};
 
 /// Tries to see all rings empty before a look at the others' times is put off.
@@ -28,8 +27,6 @@ pub struct Settings {
     pub events_max: usize,
     /// Bounds of the map of its translation table, where one is recorded.
     pub table_map: Option<Limits>,
-    /// Whether what the program calls is recorded as a schedule.
-    pub records_schedule: bool,
 }
 
 impl Station {
@@ -38,16 +35,6 @@ impl Station {
         if let Some(limits) = self.settings.table_map {
             self.rank.record_table(limits);
         }
-    }
-
-    /// Notes something in the schedule, if there is one.
-    pub(super) fn note(&mut self, note: impl FnOnce(&mut Schedule)) {
-        self.schedule.as_mut().map(note);
-    }
-
-    /// What the program called, if it is recorded.
-    pub fn schedule(&self) -> Option<&Schedule> {
-        self.schedule.as_ref()
     }
 
     /// Ends that record: the bytes of a page map.

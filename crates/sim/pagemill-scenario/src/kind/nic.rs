@@ -1,24 +1,14 @@
 //! `kind = "nic"`: communication over simulated network interfaces.
 
-mod traffic;
-
-use std::fs::File;
-use std::io::BufRead as _;
-use std::path::Path;
-
 use pagemill_sim::nic::NicMachine;
-use pagemill_sim::nic::goal::{self, Goal};
 use pagemill_sim::nic::pattern::{
     AddressOrder, Addresses, BandwidthSpec, DmaSpec, ExchangePattern, ExchangeSpec, LatencySpec,
     Level, PortsSpec,
 };
-use pagemill_sim::nic::traffic::TrafficSpec;
-use pagemill_trace::unpacked;
 use pagemill_types::Picos;
 
 use super::input::PointInput;
 use crate::document::{Node, Section};
-use crate::error::Problem;
 use crate::machine::{self, Machine};
 use crate::quantity::{self, Wrong};
 
@@ -47,10 +37,6 @@ pub enum NicWorkload {
     Dma(DmaSpec),
     /// A generated program of many ranks.
     Exchange(ExchangeSpec),
-    /// A generated program of a larger kind.
-    Traffic(TrafficSpec),
-    /// A trace.
-    Goal(Goal),
 }
 
 const LATENCY: &str = "latency";
@@ -64,7 +50,6 @@ const HALO: &str = "halo";
 const SHIFT: &str = "shift";
 const INCAST: &str = "incast";
 const PAIRS: &str = "pairs";
-const GOAL: &str = "goal";
 
 /// Every workload of this kind: name, and what it is.
 pub const NIC_WORKLOADS: &[(&str, &str)] = &[
@@ -94,13 +79,6 @@ pub const NIC_WORKLOADS: &[(&str, &str)] = &[
         PAIRS,
         "each rank exchanges with one other, drawn anew in each iteration",
     ),
-    traffic::WORKLOADS[0],
-    traffic::WORKLOADS[1],
-    traffic::WORKLOADS[2],
-    traffic::WORKLOADS[3],
-    traffic::WORKLOADS[4],
-    traffic::WORKLOADS[5],
-    (GOAL, "a schedule in the GOAL format of LogGOPSim"),
 ];
 
 impl NicPoint {
@@ -135,17 +113,6 @@ impl NicWorkload {
                 ExchangePattern::Incast => INCAST,
                 ExchangePattern::Pairs { .. } => PAIRS,
             },
-            Self::Traffic(spec) => traffic::name(spec).unwrap_or_default(),
-            Self::Goal(_) => GOAL,
-        }
-    }
-
-    /// The program as one that can be written as a schedule; `None` of those that are not made of messages between many ranks.
-    pub fn traffic(&self) -> Option<TrafficSpec> {
-        match self {
-            Self::Exchange(spec) => Some(TrafficSpec::Exchange(*spec)),
-            Self::Traffic(spec) => Some(spec.clone()),
-            _ => None,
         }
     }
 }
@@ -162,10 +129,6 @@ fn read_workload(mut section: Section<'_>, seed: u64) -> Option<NicWorkload> {
         BIDIRECTIONAL => read_bandwidth(&mut section, true, seed).map(NicWorkload::Bandwidth),
         PORTS => read_ports(&mut section, seed).map(NicWorkload::Ports),
         DMA => read_dma(&mut section, seed).map(NicWorkload::Dma),
-        GOAL => section.required("file", read_goal).map(NicWorkload::Goal),
-        name if traffic::WORKLOADS.iter().any(|known| known.0 == name) => {
-            traffic::read(name, &mut section, seed).map(NicWorkload::Traffic)
-        }
         exchange => {
             let pattern = read_pattern(exchange, &mut section, seed);
             read_exchange(&mut section, pattern).map(NicWorkload::Exchange)
@@ -353,26 +316,4 @@ fn at_most(bytes: u64, most: u64, shown: &str) -> Result<u64, Wrong> {
     } else {
         Err(Wrong::new(format!("it has to be at most {shown}")))
     }
-}
-
-/// What some editors write before text.
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-
-/// The schedule in the file that `node` names; a path is relative to the file that says so.
-fn read_goal(node: &Node) -> Result<Goal, Wrong> {
-    let given = quantity::text(node)?;
-    let folder = node.origin.source.folder().unwrap_or(Path::new(""));
-    let path = folder.join(&given);
-    let file = File::open(&path).map_err(|error| {
-        Wrong::new(format!("it cannot be read: {error}"))
-            .help("a path is relative to the file that names it".to_owned())
-    })?;
-    let (head, mut text) = unpacked(file).map_err(|error| Wrong::new(error.to_string()))?;
-    if head.starts_with(BYTE_ORDER_MARK) {
-        text.consume(BYTE_ORDER_MARK.len());
-    }
-    goal::parse(&path.display().to_string(), text).map_err(|error| {
-        let problem = Problem::new(error.to_string());
-        Wrong::new(problem.to_string())
-    })
 }

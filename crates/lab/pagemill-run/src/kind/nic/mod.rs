@@ -64,14 +64,6 @@ fn measure(spec: &NicPoint) -> Result<Measured, String> {
             let bytes = messages.saturating_mul(exchange.bytes);
             Measured::of_program(messages, bytes, &report).with_rank_rate(rate)
         }
-        NicWorkload::Traffic(traffic) => {
-            let report = traffic.run(machine).map_err(|error| error.to_string())?;
-            Measured::of_program(report.messages, report.bytes, &report.world)
-        }
-        NicWorkload::Goal(goal) => {
-            let report = goal.run(machine).map_err(|error| error.to_string())?;
-            Measured::of_program(goal.messages(), goal.bytes(), &report)
-        }
     };
     Ok(measured)
 }

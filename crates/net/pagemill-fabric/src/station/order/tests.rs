@@ -33,7 +33,6 @@ fn station(board: Board, index: u32, stations: u32) -> Station {
         has_start_line: false,
         events_max: 0,
         table_map: None,
-        records_schedule: false,
     };
     let machine = NicMachine::pni();
     Station::new(board, index, &machine, settings, Box::new(NoMemory)).expect("sound")

@@ -3,7 +3,6 @@ use pagemill_types::Picos;
 use super::super::machine::NicMachine;
 use super::super::packet::{Completion, Receive, Request, Send};
 use super::super::program::{Action, Program};
-use super::super::traffic::{Message, Phase};
 use super::super::world::{World, WorldError, WorldReport};
 use super::shuffle::Shuffle;
 
@@ -92,19 +91,6 @@ impl ExchangeSpec {
         })
     }
 
-    /// `rank` at the start of each of its phases.
-    pub(crate) fn phases_of(&self, rank: u32) -> impl Iterator<Item = ExchangeRank> + use<> {
-        let (spec, shape) = (*self, torus(self.ranks));
-        (0..spec.phases()).map(move |phase| ExchangeRank {
-            spec,
-            rank,
-            shape,
-            phase,
-            step: 0,
-            under_way: 0,
-        })
-    }
-
     /// Phases that each rank goes through.
     pub fn phases(&self) -> u64 {
         let distances = match self.pattern {
@@ -144,26 +130,6 @@ impl ExchangeSpec {
 }
 
 impl ExchangeRank {
-    /// Adds the messages of its phase.
-    pub(crate) fn add_to(&self, phase: &mut Phase) {
-        let message = |index: u32, peer: u32, is_receive: bool| Message {
-            peer,
-            tag: self.tag(index) as u32,
-            bytes: self.spec.bytes,
-            address: self.address(index, is_receive),
-        };
-        for index in 0..self.spec.receives(self.rank) {
-            phase
-                .receives
-                .push(message(index, self.partner(index).1, true));
-        }
-        for index in 0..self.spec.sends(self.rank) {
-            phase
-                .sends
-                .push(message(index, self.partner(index).0, false));
-        }
-    }
-
     /// Where message `index` of this phase goes, and where the one of the same number comes from.
     fn partner(&self, index: u32) -> (u32, u32) {
         let ranks = self.spec.ranks;

@@ -16,7 +16,6 @@ pub use dma::{DmaReport, DmaSpec, run_dma};
 pub use exchange::{ExchangePattern, ExchangeRank, ExchangeSpec};
 pub use latency::{LatencyRank, LatencySpec};
 pub use ports::{PortsReport, PortsSpec, run_ports};
-pub(crate) use shuffle::Shuffle;
 
 use super::descriptor::Key;
 use super::packet::{Rma, Send};

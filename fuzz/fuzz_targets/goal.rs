@@ -1,4 +1,0 @@
-#![allow(missing_docs)]
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pagemill_fuzz::goal(bytes));
