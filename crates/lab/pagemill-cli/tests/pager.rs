@@ -204,17 +204,6 @@ fn what_cannot_work_is_refused_before_the_program_starts() {
         text.contains("use a tunnel") && text.contains("--trust-network"),
         "{text}"
     );
-    let socket = folder.path().join("vm").display().to_string();
-    let text = run(&[
-        "pager",
-        "restore",
-        "--file",
-        "/none/such",
-        "--listen",
-        &socket,
-    ])
-    .error(2);
-    assert!(text.contains("/none/such: No such file"), "{text}");
     let server = Server::start(folder.path());
     let other = other.to_str().expect("text");
     let text = refused(&[

@@ -60,14 +60,6 @@ fn new_socket() -> std::result::Result<OwnedFd, Errno> {
     socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
 }
 
-impl From<std::os::unix::net::UnixStream> for Channel {
-    fn from(stream: std::os::unix::net::UnixStream) -> Self {
-        Self {
-            socket: stream.into(),
-        }
-    }
-}
-
 impl Channel {
     /// Connects to the socket file `path`.
     ///

@@ -20,8 +20,6 @@ pub enum PagerCommand {
     Run(Box<RunArguments>),
     /// Serve as page server: keep memory of other programs and machines
     Serve(ServeArguments),
-    /// Serve the memory of virtual machines that start from a snapshot, as Firecracker hands it over
-    Restore(RestoreArguments),
     /// Show the pagers that run on this computer: faults, bytes each way, waiting
     Top(TopArguments),
     /// Show the counters of a page server, in the text format of Prometheus
@@ -161,23 +159,6 @@ pub struct ServeArguments {
     /// A further tenant, with a secret of its own; may be repeated
     #[arg(long = "also", value_name = "NAME=FILE")]
     pub others: Vec<String>,
-}
-
-/// Pages of the snapshot's memory file go to a virtual machine when its guest touches them. Serves until it is ended: a guest whose pages
-/// no process serves waits at its next missing page.
-#[derive(Args, Debug)]
-pub struct RestoreArguments {
-    /// The memory file of the snapshot
-    #[arg(long, value_name = "FILE")]
-    pub file: PathBuf,
-
-    /// Path of the Unix socket that virtual machines connect to
-    #[arg(long, value_name = "PATH")]
-    pub listen: PathBuf,
-
-    /// Read-ahead policy: streams, none
-    #[arg(long, value_name = "NAME", default_value = "streams")]
-    pub read_ahead: String,
 }
 
 /// Costs of faults, of moving units, of hashing and compressing, and of the stores: compressed memory, a folder, and a page server on

@@ -3,7 +3,6 @@
 mod arguments;
 mod counts;
 pub mod probe;
-mod restore;
 pub mod run;
 mod serve;
 mod top;
@@ -20,7 +19,6 @@ pub fn pager(arguments: &PagerArguments) -> Result<ExitCode, Failure> {
     match &arguments.command {
         PagerCommand::Run(arguments) => run::run(arguments),
         PagerCommand::Serve(arguments) => serve::serve(arguments).map(|()| ExitCode::SUCCESS),
-        PagerCommand::Restore(arguments) => restore::restore(arguments).map(|()| ExitCode::SUCCESS),
         PagerCommand::Top(arguments) => top::top(arguments).map(|()| ExitCode::SUCCESS),
         PagerCommand::Status(arguments) => serve::status(arguments).map(|()| ExitCode::SUCCESS),
     }

@@ -9,7 +9,6 @@
 //! See `Documentation/admin-guide/mm/userfaultfd.rst` of the kernel.
 
 mod frames;
-mod guest;
 mod paged;
 pub(crate) mod raw;
 mod signal;
@@ -18,7 +17,6 @@ mod waiter;
 mod watch;
 
 pub use frames::{Frames, Taken};
-pub use guest::{Guest, GuestEvent};
 pub use paged::{Paged, PagedFault, Userfault};
 pub use signal::{Answer, Answering};
 pub use support::{Feature, Support};

@@ -20,7 +20,6 @@ pub const REGISTER_WP: u64 = 2;
 pub const REGISTER_MINOR: u64 = 4;
 
 pub const EVENT_PAGEFAULT: u8 = 0x12;
-pub const EVENT_REMOVE: u8 = 0x15;
 pub const FAULT_WRITE: u64 = 1;
 
 pub const IOCTL_NEW: libc::c_ulong = 0xaa00;
