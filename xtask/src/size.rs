@@ -12,7 +12,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-color", 1986),
     ("pagemill-color-preload", 587),
     ("pagemill-cudart", 18309),
-    ("pagemill-fabric", 10084),
+    ("pagemill-fabric", 10228),
     ("pagemill-gpu", 2401),
     ("pagemill-gpu-front", 1579),
     ("pagemill-linux", 5564),

@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// MPI is not there: nothing was preloaded that could have called us.
 pub const NO_MPI: c_int = 16;
 
+/// The files of MPI libraries: Open MPI's, then MPICH's under its two names.
+const LIBRARIES: [&CStr; 3] = [c"libmpi.so.40", c"libmpich.so.12", c"libmpi.so.12"];
+
 /// MPI's own function behind one of ours.
 pub struct Behind {
     name: &'static CStr,
@@ -27,20 +30,19 @@ impl Behind {
         if known != 0 {
             return std::ptr::with_exposed_provenance_mut(known);
         }
-        // SAFETY: names are C strings; the library is only looked at if it is loaded already, as by Python.
+        // SAFETY: names are C strings; a library is only looked at if it is loaded already, as by Python.
         let found = unsafe {
-            let next = libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr());
-            if next.is_null() {
-                let mpi =
-                    libc::dlopen(c"libmpi.so.40".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
-                if mpi.is_null() {
-                    next
-                } else {
-                    libc::dlsym(mpi, self.name.as_ptr())
+            let mut found = libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr());
+            for library in LIBRARIES {
+                if !found.is_null() {
+                    break;
                 }
-            } else {
-                next
+                let mpi = libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
+                if !mpi.is_null() {
+                    found = libc::dlsym(mpi, self.name.as_ptr());
+                }
             }
+            found
         };
         self.address
             .store(found.expose_provenance(), Ordering::Relaxed);

@@ -23,5 +23,6 @@ pub mod open_mpi;
 pub mod preload;
 pub mod process;
 pub mod records;
+pub mod refusal;
 pub mod station;
 pub mod windows;

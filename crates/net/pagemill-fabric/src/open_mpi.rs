@@ -21,8 +21,8 @@ const SYNC_TAGS: SyncTags = SyncTags {
     acknowledgment: 1 << 33,
 };
 
-/// `MPI_MAX_LIBRARY_VERSION_STRING` of Open MPI.
-const VERSION_BYTES: usize = 256;
+/// The largest `MPI_MAX_LIBRARY_VERSION_STRING` of all libraries: MPICH's. Open MPI has 256.
+const VERSION_BYTES: usize = 8192;
 
 /// The first version that sends from the true lower bound.
 const TRUE_BOUND_VERSION: [u32; 3] = [4, 1, 6];
@@ -127,7 +127,8 @@ static START_SEND: AtomicUsize = AtomicUsize::new(0);
 
 /// Closes the gaps, if the process uses this layer of Open MPI 4. Called before the program's own calls.
 pub fn mend() {
-    let Some(version) = version().filter(|version| version[0] == 4) else {
+    let text = version_text().unwrap_or_default();
+    let Some(version) = version_of(&text).filter(|version| version[0] == 4) else {
         return;
     };
     let place: *mut *mut MessageLayer = MESSAGE_LAYER.find().cast();
@@ -172,24 +173,25 @@ fn behind(own: &AtomicUsize) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(own.load(Ordering::Relaxed))
 }
 
-/// The version of Open MPI, if that is the MPI library.
-fn version() -> Option<[u32; 3]> {
+/// What the program's MPI library says of itself; a program may ask before `MPI_Init`.
+pub fn version_text() -> Option<String> {
     let function = LIBRARY_VERSION.find();
     if function.is_null() {
         return None;
     }
-    let mut text = [0 as c_char; VERSION_BYTES];
+    let mut text = vec![0 as c_char; VERSION_BYTES];
     let mut bytes = 0;
-    // SAFETY: MPI's function of this name has this type, and `text` has the length that it demands.
+    // SAFETY: MPI's function of this name has this type, `text` has the length that every library is content with, and
+    // it ends what it writes with a zero.
     let text = unsafe {
         std::mem::transmute::<*mut c_void, Version>(function)(text.as_mut_ptr(), &raw mut bytes);
         CStr::from_ptr(text.as_ptr())
     };
-    version_of(text.to_str().ok()?)
+    Some(text.to_string_lossy().into_owned())
 }
 
 /// The numbers in a text such as `Open MPI v4.1.4, package: ...`.
-fn version_of(text: &str) -> Option<[u32; 3]> {
+pub fn version_of(text: &str) -> Option<[u32; 3]> {
     let numbers = text.strip_prefix("Open MPI v")?;
     let digits = |word: &str| -> Option<u32> {
         let end = word.find(|c: char| !c.is_ascii_digit());

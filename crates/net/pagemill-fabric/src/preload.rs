@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::behind::{Behind, NO_MPI};
-use crate::{open_mpi, process};
+use crate::{open_mpi, process, refusal};
 
 /// Whether the program is in `MPI_Init`, so that a start line follows.
 static IS_STARTING: AtomicBool = AtomicBool::new(false);
@@ -24,6 +24,7 @@ pub fn is_starting() -> bool {
 
 /// Runs MPI's own initialization, then waits for the other processes.
 fn initialize(call: impl FnOnce() -> c_int) -> c_int {
+    refusal::end_if_not_simulated();
     let is_outer = !IS_STARTING.swap(true, Ordering::Relaxed);
     let result = call();
     if is_outer {

@@ -308,6 +308,47 @@ fn shared_windows_are_shared_memory_and_others_go_through_the_interface() {
 }
 
 #[test]
+fn windows_over_messages_for_several_threads_are_refused_with_the_way_out() {
+    if let Some(lack) = lacks_open_mpi() {
+        return pagemill_testkit::skip(lack);
+    }
+    let programs = Programs::new();
+    let program = programs.compile("mpicc", "threads", &[]);
+    for (level, outcome, told) in [("multiple", "refused", 3), ("funneled", "made", 0)] {
+        let mut command = mpirun(2);
+        command.arg(&program).arg(level);
+        let finished = run(&NicMachine::pni(), Clocks::Mpi, command);
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        let end = format!(": {outcome}");
+        let outcomes = finished.stdout.lines().filter(|line| line.ends_with(&end));
+        assert_eq!(outcomes.count(), 6, "{}", finished.stdout);
+        // One rank says so, for each way.
+        let lines = finished.stderr.matches("under MPI_THREAD_MULTIPLE");
+        assert_eq!(lines.count(), told, "{}", finished.stderr);
+        let ways = finished.stderr.matches("MPI4PY_RC_THREAD_LEVEL=funneled");
+        assert_eq!(ways.count(), told, "{}", finished.stderr);
+    }
+}
+
+#[test]
+fn another_mpi_library_is_refused_by_name() {
+    let lacks = ["mpicc.mpich", "mpirun.mpich"].map(|program| !succeeds(program, &["--version"]));
+    if lacks.contains(&true) {
+        return pagemill_testkit::skip("there is no MPICH");
+    }
+    let programs = Programs::new();
+    let program = programs.compile("mpicc.mpich", "threads", &[]);
+    let mut command = Command::new("mpirun.mpich");
+    command.args(["-n", "2"]).arg(&program);
+    let finished = run(&NicMachine::pni(), Clocks::Mpi, command);
+    assert_eq!(finished.code, Some(2), "{}", finished.stderr);
+    let told = finished
+        .stderr
+        .matches("the program's MPI library is MPICH ");
+    assert_eq!(told.count(), 1, "{}", finished.stderr);
+}
+
+#[test]
 fn every_picosecond_of_a_clock_has_one_cause() {
     if let Some(lack) = lacks_open_mpi() {
         return pagemill_testkit::skip(lack);
