@@ -7,24 +7,28 @@ use crate::toolkit::Toolkit;
 use serde_json::Value;
 
 /// Names in the source, and the kind of mistake.
-const DEFECTS: [(&str, &str); 21] = [
+const DEFECTS: [(&str, &str); 25] = [
     ("out-of-bounds", "out-of-bounds"),
     ("misaligned", "misaligned"),
     ("freed-memory", "freed-memory"),
     ("freed-heap", "freed-memory"),
     ("uninitialized-global", "uninitialized"),
     ("uninitialized-shared", "uninitialized"),
+    ("uninitialized-rows", "uninitialized"),
     ("uninitialized-copy", "uninitialized"),
     ("uninitialized-copy-of-another", "uninitialized"),
     ("shared-race", "shared-race"),
     ("shared-race-of-rounds", "shared-race"),
     ("shared-race-in-warp", "shared-race"),
+    ("shared-race-of-groups", "shared-race"),
     ("shared-race-of-producers", "shared-race"),
     ("shared-race-after-reads", "shared-race"),
     ("global-race-after-reads", "global-race"),
     ("global-race", "global-race"),
     ("global-race-of-writes", "global-race"),
     ("global-race-of-grid", "global-race"),
+    ("global-race-of-block-fence", "global-race"),
+    ("global-race-of-block-atomics", "global-race"),
     ("global-race-behind-atomic", "global-race"),
     ("divergence", "divergence"),
     ("divergence-of-shuffle", "divergence"),

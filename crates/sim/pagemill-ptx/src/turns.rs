@@ -141,10 +141,17 @@ impl Block {
         };
         let mut frame = Frame::new(&mut self.registers[at], &launch.constants);
         let before = totals.instructions;
-        let is_stray = meetings.complete(warp, &mut frame, totals);
+        let mut groups = Vec::new();
+        let is_stray = meetings.complete(warp, &mut frame, totals, &mut groups);
         warp.executed += totals.instructions - before;
         if let Some(check) = &mut self.check {
-            check.sync_warp(number);
+            match &groups[..] {
+                // Lanes that take turns may wait for each other by what they write.
+                [] => check.sync_warp(number),
+                groups => groups
+                    .iter()
+                    .for_each(|&group| check.sync_lanes(number, group)),
+            }
         }
         let warp = &mut self.warps[at];
         if warp.dispatch() {

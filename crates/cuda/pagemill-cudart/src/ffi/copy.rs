@@ -57,7 +57,8 @@ pub(super) unsafe fn copy(
     }
     let (from_side, from) = runtime.locate_source(&copy.from, &copy.extent)?;
     let from = from.map_or(copy.from.address as *const u8, |bytes| bytes.as_ptr());
-    let unset = runtime.unset_rows(copy);
+    let mut unset = runtime.unset_rows(copy);
+    unset.extend(runtime.unset_gaps(&copy.to, &copy.extent));
     let (to_side, to) = runtime.locate(&copy.to, &copy.extent)?;
     let to = to.map_or(copy.to.address as *mut u8, <[u8]>::as_mut_ptr);
     Kind(kind).check(runtime, copy, to_side, from_side)?;
@@ -93,6 +94,7 @@ pub(super) unsafe fn fill(
     if extent.bytes() == Some(0) {
         return Ok(());
     }
+    let unset = runtime.unset_gaps(span, extent);
     let (side, bytes) = runtime.locate(span, extent)?;
     let Some(bytes) = bytes else {
         let message = format!("{:#x} is no memory of the GPU", span.address);
@@ -107,6 +109,7 @@ pub(super) unsafe fn fill(
             }
         }
     }
+    runtime.leave_unset(&unset);
     runtime.charge_fill(span, extent, side, stream)
 }
 

@@ -140,8 +140,7 @@ impl Runtime {
             return Vec::new();
         }
         let extent = copy.extent;
-        let rows =
-            (0..extent.slices).flat_map(|slice| (0..extent.rows).map(move |row| (row, slice)));
+        let rows = rows(&extent);
         let memory = self.gpu.device_memory();
         let unset = rows.map(|(row, slice)| {
             let from = copy.from.address + copy.from.offset(row, slice);
@@ -149,6 +148,24 @@ impl Runtime {
             (to, memory.without_values(from, extent.width_bytes))
         });
         unset.filter(|(_, holes)| !holes.is_empty()).collect()
+    }
+
+    /// What has no value between the rows of `span`: for [`Runtime::leave_unset`], before a copy or fill of them.
+    pub fn unset_gaps(&self, span: &Span, extent: &Extent) -> Vec<(u64, Vec<(u64, u64)>)> {
+        if !self.setting.check || self.side(span.address) != Side::Device {
+            return Vec::new();
+        }
+        let memory = self.gpu.device_memory();
+        let rows: Vec<u64> = rows(extent)
+            .map(|(row, slice)| span.offset(row, slice))
+            .collect();
+        let gaps = rows.windows(2).filter_map(|pair| {
+            let start = pair[0] + extent.width_bytes;
+            let bytes = pair[1].checked_sub(start)?;
+            let start = span.address + start;
+            Some((start, memory.without_values(start, bytes)))
+        });
+        gaps.filter(|(_, holes)| !holes.is_empty()).collect()
     }
 
     /// A copy has taken along what has no value.
@@ -242,10 +259,15 @@ impl Runtime {
     }
 }
 
+/// The rows of all slices, each with its slice.
+fn rows(extent: &Extent) -> impl Iterator<Item = (u64, u64)> + use<> {
+    let (rows, slices) = (extent.rows, extent.slices);
+    (0..slices).flat_map(move |slice| (0..rows).map(move |row| (row, slice)))
+}
+
 /// `by` has written rows of GPU memory by `at`.
 fn note_written(gpu: &mut Gpu, at: Picos, by: Writer, (span, extent): (&Span, &Extent)) {
-    let rows = (0..extent.slices).flat_map(|slice| (0..extent.rows).map(move |row| (row, slice)));
-    for (row, slice) in rows {
+    for (row, slice) in rows(extent) {
         let address = VirtAddr(span.address + span.offset(row, slice));
         gpu.note_written(at, address, extent.width_bytes, by);
     }

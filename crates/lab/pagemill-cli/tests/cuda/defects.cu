@@ -48,6 +48,14 @@ __global__ void sum_of_four(int* data, int count, bool)
     data[threadIdx.x % count] = sum;
 }
 
+__global__ void sum_of_rows(int* data, int, bool)
+{
+    int sum = 0;
+    for (int row = 0; row < 4; ++row)
+        sum += data[row * THREADS + threadIdx.x];  // HERE uninitialized-rows
+    data[threadIdx.x] = sum;
+}
+
 __global__ void half_tile(int* data, int, bool mended)
 {
     __shared__ int tile[THREADS];
@@ -136,6 +144,31 @@ __global__ void within_a_warp(int* data, int, bool mended)
     }
 }
 
+// Lanes 0 to 15 wait for each other, and so do the others: nobody waits for the lane that is read.
+__global__ void within_halves(int* data, int, bool mended)
+{
+    __shared__ int tile[32];
+    if (threadIdx.x < 32) {
+        tile[threadIdx.x] = threadIdx.x;
+        __syncwarp(mended ? ~0u : 0xffffu << (threadIdx.x & 16));
+        data[threadIdx.x] = tile[31 - threadIdx.x];  // HERE shared-race-of-groups
+    }
+}
+
+__global__ void within_eights(int* data)
+{
+    __shared__ int tile[32];
+    __shared__ float rounded;
+    for (int round = 0; round < 2; ++round) {
+        tile[threadIdx.x] = threadIdx.x;
+        __syncwarp(0xffu << (threadIdx.x & 24));
+        data[threadIdx.x] = tile[threadIdx.x ^ 7];
+        __syncwarp(0xffu << (threadIdx.x & 24));
+    }
+    // The sums of lanes that added in another order.
+    rounded = __int_as_float(0x3f800000 + (threadIdx.x & 1));
+}
+
 // Half of the warps fill a buffer for the others, with two barriers of their own.
 __global__ void producers(int* data, int, bool mended)
 {
@@ -218,6 +251,27 @@ __global__ void zero_and_count(int* data, int, bool mended)
     if (blockIdx.x == 0 && threadIdx.x == 0 && !mended)
         data[0] = 0;
     atomicAdd(data, 1);  // HERE global-race-behind-atomic
+}
+
+__global__ void last_block_by_scope(int* data, int, bool mended)
+{
+    if (threadIdx.x != 0)
+        return;
+    data[blockIdx.x] = blockIdx.x;
+    if (mended)
+        __threadfence();
+    else
+        __threadfence_block();
+    if (atomicInc(&arrived, gridDim.x - 1) == gridDim.x - 1)
+        data[gridDim.x] = data[0] + data[1];  // HERE global-race-of-block-fence
+}
+
+__global__ void count_by_scope(int* data, int, bool mended)
+{
+    if (mended)
+        atomicAdd(data, 1);
+    else
+        atomicAdd_block(data, 1);  // HERE global-race-of-block-atomics
 }
 
 __global__ void sum_over_grid(int* data, int count, bool mended)
@@ -376,6 +430,10 @@ int main(int argc, char** argv)
     else if (is("uninitialized-global")) {
         cudaMemset(data, 0, mended ? bytes_of_data : bytes_of_data / 2);
         kernel = sum_of_four;
+    } else if (is("uninitialized-rows")) {
+        size_t row = THREADS * sizeof(int);
+        cudaMemset2D(data, row, 0, mended ? row : THREADS, 4);
+        kernel = sum_of_rows;
     } else if (is("uninitialized-shared"))
         kernel = half_tile;
     else if (is("uninitialized-copy") || is("uninitialized-copy-of-another")) {
@@ -388,6 +446,8 @@ int main(int argc, char** argv)
         kernel = second_round;
     else if (is("shared-race-in-warp"))
         kernel = within_a_warp;
+    else if (is("shared-race-of-groups"))
+        kernel = within_halves;
     else if (is("shared-race-of-producers"))
         kernel = producers;
     else if (is("shared-race-after-reads"))
@@ -400,6 +460,11 @@ int main(int argc, char** argv)
     else if (is("global-race-of-writes")) {
         cudaMemset(data, 0, bytes_of_data);
         kernel = count_up, blocks = 4;
+    } else if (is("global-race-of-block-fence"))
+        kernel = last_block_by_scope, blocks = 4;
+    else if (is("global-race-of-block-atomics")) {
+        cudaMemset(data, 0, bytes_of_data);
+        kernel = count_by_scope, blocks = 4;
     } else if (is("global-race-behind-atomic")) {
         cudaMemset(data, 0, bytes_of_data);
         kernel = zero_and_count, blocks = 4;
@@ -417,6 +482,7 @@ int main(int argc, char** argv)
         cudaMemset(data, 0, bytes_of_data);
         lock<<<8, THREADS>>>(data, count, true);
         copy_ahead<<<1, THREADS>>>(data);
+        within_eights<<<1, 32>>>(data);
         counts_of_a_warp<<<1, THREADS>>>(data, count, true);
         read_and_arrive<<<1, THREADS>>>(data, count, true);
         void* own[] = {&data, &count, &mended};

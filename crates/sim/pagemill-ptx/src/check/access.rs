@@ -38,6 +38,7 @@ pub(super) struct Step<'a> {
     instruction: u32,
     mask: u32,
     is_strong: bool,
+    is_of_block: bool,
     pub(super) is_release: bool,
     is_copy: bool,
     line: u32,
@@ -71,7 +72,7 @@ impl Step<'_> {
         }
     }
 
-    /// Whether another lane of this store, the one that `other` is of, stores the same.
+    /// Whether another lane of this store, the one that `other` is of, stores the same, or a number that differs by its rounding.
     fn stores_same(&self, lane: usize, other: Stamp, warp: u32) -> bool {
         let from = other.thread() as usize % LANES;
         if self.inst.kind != AccessKind::Store
@@ -82,8 +83,14 @@ impl Step<'_> {
         }
         let registers = &self.inst.registers[..usize::from(self.inst.count)];
         registers.iter().all(|&register| match self.inst.wide {
-            true => self.frame.wide(register)[lane] == self.frame.wide(register)[from],
-            false => self.frame.narrow(register)[lane] == self.frame.narrow(register)[from],
+            true => {
+                let values = self.frame.wide(register);
+                is_rounded_alike(values[lane], values[from], 0x7ff << 52)
+            }
+            false => {
+                let values = self.frame.narrow(register);
+                is_rounded_alike(values[lane].into(), values[from].into(), 0xff << 23)
+            }
         })
     }
 }
@@ -110,6 +117,7 @@ impl Stores<'_> {
                 instruction,
                 mask,
                 is_strong: site.is_some_and(|site| site.is_strong),
+                is_of_block: site.is_some_and(|site| site.is_of_block),
                 is_release: site.is_some_and(|site| site.is_release),
                 is_copy: site.is_some_and(|site| site.is_copy),
                 line: site.map_or(0, |site| site.line_number),
@@ -230,7 +238,7 @@ impl Parts<'_> {
     fn look(&mut self, step: &Step<'_>, target: Target, addresses: &Line<u64>, mask: u32) {
         match target {
             Target::Memory => {
-                if step.is_strong {
+                if step.is_strong && !step.is_of_block {
                     self.meet_in_global(step, addresses, mask);
                 }
                 dispatch::widest(Global(self, step, addresses, mask));
@@ -403,7 +411,8 @@ impl Parts<'_> {
     fn global_stamp(&self, step: &Step<'_>, lane: usize) -> Stamp {
         let actor = (self.block.index % u64::from(SEVERAL)) as u32;
         let thread = self.block.warp * LANES as u32 + lane as u32;
-        Stamp::new(self.checker.time, actor, thread, step.line, step.is_strong)
+        let is_strong = step.is_strong && !step.is_of_block;
+        Stamp::new(self.checker.time, actor, thread, step.line, is_strong)
     }
 
     /// All lanes of a row; false, with nothing noted, if they may race.
@@ -545,6 +554,13 @@ impl Parts<'_> {
             conflict,
         });
     }
+}
+
+/// Whether two values are the same, or floating-point numbers that differ in the last bit; `exponent` has the bits of theirs. Small
+/// integers are no such numbers.
+fn is_rounded_alike(one: u64, other: u64, exponent: u64) -> bool {
+    let is_normal = |value: u64| ![0, exponent].contains(&(value & exponent));
+    one == other || one.abs_diff(other) == 1 && is_normal(one) && is_normal(other)
 }
 
 /// A bit for each lane that is at most `room` bytes from `base` on.

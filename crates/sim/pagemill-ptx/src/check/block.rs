@@ -1,15 +1,19 @@
 //! The block at hand: its shared memory, and what orders its warps.
 
+use std::collections::VecDeque;
+
 use super::cells::{Cells, Rules, SEVERAL, Stamp, TIME_MAX};
 use super::copies::Flying;
 use super::order::Order;
 use super::shadow::Valid;
-use crate::ir::line::LANES;
+use crate::ir::line::{LANE_BITS, LANES};
 use crate::warp_group::BARRIERS;
 
 /// Readers of several lanes of one warp: this bit, and beside it, as with [`SEVERAL`], another reader than the stamp's own.
 const IN_WARP: u32 = 1 << 22;
 const LINE_AT: u32 = 10;
+/// Meetings of some lanes of a warp that are told apart; before the oldest of them, its lanes pass for ordered.
+const MEETINGS_MAX: usize = 64;
 /// Places of [`Order`] that are barriers and no addresses.
 const BARRIER_PLACES: u64 = 1 << 63;
 
@@ -57,8 +61,9 @@ pub(crate) struct BlockCheck {
     pub(super) rules: WarpRules,
     /// Copies that nothing has waited for.
     pub(super) flying: Flying,
-    /// Whether a thread has executed a fence.
+    /// Whether a thread has executed a fence, and one whose scope is more than the block.
     pub(super) has_fenced: bool,
+    pub(super) has_fenced_widely: bool,
     /// By barrier, the warps that have come, and when.
     arrivals: Vec<(u32, u32, u64)>,
 }
@@ -69,6 +74,31 @@ pub(super) struct WarpRules {
     pub(super) order: Order,
     /// By warp, when its lanes last waited for each other.
     synced: Vec<u64>,
+    /// By warp, when only some of its lanes did so since, and which.
+    met: Vec<VecDeque<(u64, u32)>>,
+}
+
+impl WarpRules {
+    fn new(warps: usize) -> Self {
+        Self {
+            order: Order::default(),
+            synced: vec![0; warps],
+            met: vec![VecDeque::new(); warps],
+        }
+    }
+
+    /// Whether the lane of `mine` knows what that of `other` did, by meetings of some lanes of their warp.
+    fn have_met(&self, other: Stamp, mine: Stamp) -> bool {
+        let lane = |stamp: Stamp| LANE_BITS[stamp.thread() as usize % LANES];
+        let meetings = self.met.get(mine.thread() as usize / LANES);
+        let later = meetings.into_iter().flatten();
+        let later = later.filter(|(time, _)| other.time() < *time);
+        let who = later.fold(lane(other), |who, (_, lanes)| match who & lanes {
+            0 => who,
+            _ => who | lanes,
+        });
+        who & lane(mine) != 0
+    }
 }
 
 impl Rules for WarpRules {
@@ -82,7 +112,8 @@ impl Rules for WarpRules {
         let warp = |stamp: Stamp| stamp.thread() / LANES as u32;
         if !other.is_of_several() && warp(other) == warp(mine) {
             let synced = self.synced.get(warp(mine) as usize);
-            return synced.is_some_and(|synced| other.time() < *synced);
+            return synced.is_some_and(|synced| other.time() < *synced)
+                || self.have_met(other, mine);
         }
         let by = (!other.is_of_several()).then(|| warp(other));
         !self.order.is_empty() && self.order.knows(warp(mine), by, other.time())
@@ -124,12 +155,10 @@ impl BlockCheck {
             valid: Valid::none(shared_bytes),
             time: 1,
             floor: 1,
-            rules: WarpRules {
-                order: Order::default(),
-                synced: vec![0; warps as usize],
-            },
+            rules: WarpRules::new(warps as usize),
             flying: Flying::default(),
             has_fenced: false,
+            has_fenced_widely: false,
             arrivals: Vec::new(),
         }
     }
@@ -139,6 +168,7 @@ impl BlockCheck {
         self.index = index;
         self.valid.clear();
         self.has_fenced = false;
+        self.has_fenced_widely = false;
         self.flying.clear();
         self.arrivals.clear();
         self.meet();
@@ -153,8 +183,7 @@ impl BlockCheck {
         self.time += 1;
         if self.time > TIME_MAX {
             self.cells.clear();
-            self.rules.synced.fill(0);
-            self.rules.order = Order::default();
+            self.rules = WarpRules::new(self.rules.synced.len());
             (self.time, self.floor) = (1, 1);
         }
     }
@@ -165,6 +194,7 @@ impl BlockCheck {
         self.floor = self.time;
         self.rules.order = Order::default();
         self.rules.synced.fill(0);
+        self.rules.met.iter_mut().for_each(VecDeque::clear);
     }
 
     /// The lanes of warp `number` have waited for each other.
@@ -173,28 +203,60 @@ impl BlockCheck {
         self.synced(number, self.time);
     }
 
-    /// The same of the warp that runs.
-    pub(crate) fn sync_own_warp(&mut self) {
-        self.sync_warp(self.warp);
+    /// The lanes of `mask` of the warp that runs have waited for those that their `members` name.
+    pub(crate) fn sync_members(&mut self, members: &[u32; LANES], mask: u32) {
+        let mut rest = mask;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize & (LANES - 1);
+            let group = members[lane] | LANE_BITS[lane];
+            self.sync_lanes(self.warp, group);
+            rest &= !group;
+        }
+    }
+
+    /// The lanes `group` of warp `number` have waited for each other.
+    pub(crate) fn sync_lanes(&mut self, number: u32, group: u32) {
+        if self.lanes_of_warp(number) & !group == 0 {
+            self.sync_warp(number);
+            return;
+        }
+        self.tick();
+        let Some(met) = self.rules.met.get_mut(number as usize) else {
+            return;
+        };
+        met.push_back((self.time, group));
+        if met.len() > MEETINGS_MAX
+            && let Some((oldest, _)) = met.pop_front()
+        {
+            self.synced(number, oldest);
+        }
     }
 
     pub(super) fn synced(&mut self, number: u32, time: u64) {
-        if let Some(synced) = self.rules.synced.get_mut(number as usize) {
+        let at = number as usize;
+        let rules = &mut self.rules;
+        if let (Some(synced), Some(met)) = (rules.synced.get_mut(at), rules.met.get_mut(at)) {
             *synced = time.max(*synced);
+            met.retain(|(later, _)| later > synced);
         }
     }
 
     /// Lanes that the warp that runs had at its start.
     pub(crate) fn lanes(&self) -> u32 {
-        let threads = self.threads - (self.warp * LANES as u32).min(self.threads);
+        self.lanes_of_warp(self.warp)
+    }
+
+    fn lanes_of_warp(&self, number: u32) -> u32 {
+        let threads = self.threads - (number * LANES as u32).min(self.threads);
         u32::MAX
             .checked_shr(32u32.saturating_sub(threads))
             .unwrap_or(0)
     }
 
-    /// A thread has executed a fence.
-    pub(crate) fn fence(&mut self) {
+    /// A thread has executed a fence, whose scope may be its block only.
+    pub(crate) fn fence(&mut self, is_of_block: bool) {
         self.has_fenced = true;
+        self.has_fenced_widely |= !is_of_block;
     }
 
     /// Warp `number` arrives at barrier `id`.

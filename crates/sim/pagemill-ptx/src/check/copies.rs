@@ -75,7 +75,7 @@ impl Stores<'_> {
         let site = checker.site(instruction);
         match site.is_some_and(|site| site.awaits_copies) {
             true => block.copies_came(mask),
-            false => block.fence(),
+            false => block.fence(site.is_some_and(|site| site.is_of_block)),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::window::Window;
 impl Parts<'_> {
     /// A strong access to global memory: what others released there is known, and what was fenced is released.
     pub(super) fn meet_in_global(&mut self, step: &Step<'_>, addresses: &Line<u64>, mask: u32) {
-        let releases = step.writes() && (self.block.has_fenced || step.is_release);
+        let releases = step.writes() && (self.block.has_fenced_widely || step.is_release);
         self.checker.releases += u64::from(releases);
         self.checker.looks += u64::from(step.reads());
         if !releases && self.checker.order.is_empty() {

@@ -134,7 +134,7 @@ impl Checker {
         self.findings.take_new()
     }
 
-    /// A warp of `block` names lanes that have ended in the member mask of an exchange.
+    /// A warp of `block` names lanes in the member mask of an exchange that do not come to it any more.
     pub(crate) fn note_ended(&mut self, block: u64, instruction: u32, ended: u32) {
         let place = Place {
             block,
@@ -142,7 +142,9 @@ impl Checker {
             instruction,
         };
         self.note(Defect::Divergence, place, || {
-            format!("the member mask names lanes {ended:#010x}, which have ended")
+            format!(
+                "the member mask names lanes {ended:#010x}, which do not come here: they took another branch to its end, or ended before"
+            )
         });
     }
 

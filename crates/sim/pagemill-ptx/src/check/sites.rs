@@ -26,6 +26,8 @@ pub(super) struct Site {
     pub is_strong: bool,
     /// Whether it also keeps accesses before it from moving behind it, without a fence.
     pub is_release: bool,
+    /// Whether its scope is the block: it means nothing to other blocks.
+    pub is_of_block: bool,
     /// Whether it stores what an asynchronous copy brings.
     pub is_copy: bool,
     /// Whether it waits for asynchronous copies.
@@ -82,6 +84,7 @@ impl Site {
             line_number,
             is_strong: is_atomic || is_barrier_object || has(&orders),
             is_release: is_barrier_object || has(&["release", "acq_rel"]),
+            is_of_block: has(&["cta"]),
             is_copy: is_async && has(&["ca", "cg"]),
             awaits_copies: is_async
                 && has(&["wait_group", "wait_all", "mbarrier"])

@@ -42,12 +42,14 @@ impl Meetings<'_> {
         warp.park(None);
     }
 
-    /// Lets every fragment go on whose wait has ended. Returns whether a lane read from one outside of its mask.
+    /// Lets every fragment go on whose wait has ended. Returns whether a lane read from one outside of its mask; `groups` has the
+    /// lanes that met.
     pub(crate) fn complete(
         &self,
         warp: &mut Warp,
         frame: &mut Frame<'_>,
         totals: &mut StepTotals,
+        groups: &mut Vec<u32>,
     ) -> bool {
         let mut is_stray = false;
         for first in 0..warp.parked.len() {
@@ -79,6 +81,7 @@ impl Meetings<'_> {
                 warp.parked[only].waits = None;
                 continue;
             }
+            groups.push(here);
             is_stray |= self.exchange(warp, &parts, frame, totals);
         }
         is_stray

@@ -388,15 +388,17 @@ impl Engine<'_, '_> {
         mask: u32,
     ) -> Result<Flow, Box<Fault>> {
         let wide = &self.code.warp_wide[inst.aux as usize];
+        let mut members = None;
         if self.stores.check.is_some() {
             self.check_members(wide, frame, mask);
+            // The exchange may overwrite the register of the mask.
+            let named = wide.members.is_some();
+            members = named.then(|| warp_wide::members(frame, wide, mask));
         }
         match warp_wide::execute(frame, wide, mask, self.warp.alive) {
             Exchanged::Done => {
-                if let Some(check) = self.stores.check.as_deref_mut()
-                    && wide.members.is_some()
-                {
-                    check.sync_own_warp();
+                if let (Some(check), Some(members)) = (self.stores.check.as_deref_mut(), &members) {
+                    check.sync_members(members, mask);
                 }
                 Ok(Flow::Next)
             }

@@ -1,6 +1,6 @@
 //! Fields of a tensor map that `tensormap.replace` changes.
 
-use super::{ADDRESS, DIMENSIONS, RANK_MAX, STRIDES};
+use super::{ADDRESS, DIMENSIONS, MARK, RANK_MAX, STRIDES};
 
 /// Where a field lies: its word, and the bits of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,3 +54,15 @@ pub(crate) fn insert(word: u64, value: u64, _: u64, place: u32) -> u64 {
     };
     word & !(mask << shift) | (value & mask) << shift
 }
+
+/// The same of the form. A kernel may make a map of 128 zero bytes by setting all of its fields: the form makes it one.
+pub(crate) fn insert_form(word: u64, value: u64, _: u64, place: u32) -> u64 {
+    let form = insert(word, value, 0, place);
+    match word >> 32 {
+        0 => form | MARK << 32,
+        _ => form,
+    }
+}
+
+#[cfg(test)]
+mod tests;

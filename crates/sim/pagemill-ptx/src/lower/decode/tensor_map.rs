@@ -9,7 +9,7 @@ use crate::ast::{Operand, Space, Type};
 use crate::ir::code::{AccessKind, CacheHint};
 use crate::ir::op::Op;
 use crate::tensor::TENSOR_MAP_BYTES;
-use crate::tensor::field::{field, insert};
+use crate::tensor::field::{field, insert, insert_form};
 
 const FIELDS: [&str; 10] = [
     "global_address",
@@ -67,7 +67,8 @@ fn replace(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(
     let at = (base, offset.wrapping_add(8 * field.word as i64), space);
     access(decoder, AccessKind::Load, at, &[word])?;
     let immediate = field.shift | field.bits << 8;
-    decoder.scalar(insert, immediate, word, &[Value::Reg(word), value]);
+    let put = if field.word == 0 { insert_form } else { insert };
+    decoder.scalar(put, immediate, word, &[Value::Reg(word), value]);
     access(decoder, AccessKind::Store, at, &[word])
 }
 
