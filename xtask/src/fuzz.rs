@@ -19,7 +19,7 @@ struct Target {
     bytes_max: usize,
 }
 
-const TARGETS: [Target; 13] = [
+const TARGETS: [Target; 12] = [
     target(
         "ptx",
         &[

@@ -24,8 +24,8 @@ const FILES_ON_CIRCLES: &[(&str, usize)] = &[
     ("pagemill-python", 7),
     ("pagemill-report", 12),
     ("pagemill-run", 17),
-    ("pagemill-scenario", 4),
-    ("pagemill-sim", 17),
+    ("pagemill-scenario", 2),
+    ("pagemill-sim", 14),
     ("pagemill-workloads", 15),
     ("pagemill-zero", 5),
 ];

@@ -19,7 +19,7 @@ pub const LONGER: &[Longer] = &[
     ),
     Longer("crates/lab/pagemill-cli/tests/cuda.rs", 769),
     Longer("crates/cuda/pagemill-cudart/src/runtime/graphs.rs", 637),
-    Longer("crates/net/pagemill-fabric/src/station/mod.rs", 634),
+    Longer("crates/net/pagemill-fabric/src/station/mod.rs", 624),
     Longer(
         "crates/net/pagemill-fabric/tests/programs/areas/messages.c",
         632,

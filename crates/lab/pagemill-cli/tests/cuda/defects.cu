@@ -144,7 +144,7 @@ __global__ void within_a_warp(int* data, int, bool mended)
     }
 }
 
-// Lanes 0 to 15 wait for each other, and so do the others: nobody waits for the lane that is read.
+// Lanes 0 to 15 wait for each other, and so do the others: the lane that is read has not been waited for.
 __global__ void within_halves(int* data, int, bool mended)
 {
     __shared__ int tile[32];

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use pagemill_sim::managed_name;
 
-use super::{Event, What};
+use super::event::{Event, What};
 
 /// What NVIDIA's driver evicts as one. Areas consist of whole blocks.
 pub const BLOCK_BYTES: u64 = 2 << 20;

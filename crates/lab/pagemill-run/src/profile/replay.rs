@@ -8,7 +8,7 @@ use pagemill_policy::residency::{PAGE_BYTES, PageMask};
 use pagemill_ptx::readable_name;
 
 use super::areas::{Account, Area, Areas, BLOCK_BYTES};
-use super::{Event, What, Why};
+use super::event::{Event, What, Why};
 
 /// From and to, in nanoseconds of the export's clock.
 type Times = (u64, u64);

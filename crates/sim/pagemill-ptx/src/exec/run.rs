@@ -388,13 +388,11 @@ impl Engine<'_, '_> {
         mask: u32,
     ) -> Result<Flow, Box<Fault>> {
         let wide = &self.code.warp_wide[inst.aux as usize];
-        let mut members = None;
-        if self.stores.check.is_some() {
-            self.check_members(wide, frame, mask);
-            // The exchange may overwrite the register of the mask.
-            let named = wide.members.is_some();
-            members = named.then(|| warp_wide::members(frame, wide, mask));
-        }
+        // Before the exchange, which may overwrite the register of the mask.
+        let members = match self.stores.check {
+            Some(_) => self.checked_members(wide, frame, mask),
+            None => None,
+        };
         match warp_wide::execute(frame, wide, mask, self.warp.alive) {
             Exchanged::Done => {
                 if let (Some(check), Some(members)) = (self.stores.check.as_deref_mut(), &members) {
@@ -422,24 +420,24 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// A member mask that names lanes which have ended is a mistake, even if the others get on.
+    /// The member masks of an exchange's lanes. One that names lanes which have ended is a mistake, even if the others get on.
     #[cold]
-    fn check_members(&mut self, wide: &WarpWideInst, frame: &Frame<'_>, mask: u32) {
-        let (Some(check), Some(checker)) = (
-            self.stores.check.as_deref(),
-            &mut self.stores.memory.checker,
-        ) else {
-            return;
-        };
+    fn checked_members(
+        &mut self,
+        wide: &WarpWideInst,
+        frame: &Frame<'_>,
+        mask: u32,
+    ) -> Option<[u32; LANES]> {
+        let check = self.stores.check.as_deref()?;
+        let checker = self.stores.memory.checker.as_mut()?;
+        let members = warp_wide::members(frame, wide, mask);
         let gone = check.lanes() & !self.warp.alive;
-        if gone != 0 {
-            let members = warp_wide::members(frame, wide, mask);
-            let ended = lanes_of(mask).fold(0, |all, lane| all | members[lane] & gone);
-            if ended != 0 {
-                let instruction = self.stream.info[self.pc as usize];
-                checker.note_ended(check.index, instruction, ended);
-            }
+        let ended = lanes_of(mask).fold(0, |all, lane| all | members[lane] & gone);
+        if ended != 0 {
+            let instruction = self.stream.info[self.pc as usize];
+            checker.note_ended(check.index, instruction, ended);
         }
+        wide.members.is_some().then_some(members)
     }
 
     /// Records what distinguishes a warp that waits from one that works.

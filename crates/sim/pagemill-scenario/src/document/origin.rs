@@ -31,7 +31,7 @@ impl SourceText {
         Self::new(name.to_owned(), None, text.to_owned())
     }
 
-    /// A text that a command made of its options: messages show no place in it, since nobody wrote it.
+    /// A text that a command made of its options: messages show no place in it, since its lines are in no file.
     pub fn of_options(name: &str, text: &str) -> Arc<Self> {
         Self::shown(name.to_owned(), None, text.to_owned(), false)
     }

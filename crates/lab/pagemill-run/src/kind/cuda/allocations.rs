@@ -6,7 +6,7 @@ use pagemill_report::ColumnKind::{Bytes, Count, Text, TimeNs};
 use pagemill_report::{Fact, Row, Value, human};
 use pagemill_sim::{AllocationReport, Report};
 
-use super::About;
+use super::about::About;
 use pagemill_report::metric::{self, Metric};
 
 /// The share of the time from which on faults are what a run's time is about.

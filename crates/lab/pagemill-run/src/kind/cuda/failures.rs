@@ -5,7 +5,7 @@ use pagemill_ptx::readable_text;
 use pagemill_report::ColumnKind::{Count, Text};
 use pagemill_report::{Row, Summary, Value};
 
-use super::About;
+use super::about::About;
 use pagemill_report::metric::{self, Metric};
 
 /// Whether launches failed.

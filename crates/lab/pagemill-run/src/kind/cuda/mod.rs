@@ -1,5 +1,6 @@
 //! `kind = "cuda"`: a user's program on the simulated GPU: tables of programs, kernels, allocations, lines and defects.
 
+mod about;
 mod advice;
 pub(super) mod allocations;
 pub(super) mod capacity;
@@ -26,6 +27,7 @@ use super::gpu::{self, RATIO, TIME_RATIO};
 use crate::pool::PointError;
 use crate::results::parameters;
 use crate::{Outcome, RunOptions};
+use about::{About, TABLE};
 use allocations::FAULTED;
 use capacity::{CAPACITY, Capacity};
 use pagemill_report::metric::{self, Metric};
@@ -52,42 +54,6 @@ pub(super) const MACHINE: &[Metric<CudaPoint>] = &[Metric::new(
     "the name of the simulated machine",
     |spec| spec.machine.name.as_str().into(),
 )];
-
-/// What a row is about: each kind of thing has a table, and a column that names the thing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum About<'a> {
-    /// The whole program with its copies.
-    Program,
-    /// A kernel, over all its launches.
-    Kernel(&'a str),
-    /// An allocation of managed memory.
-    Allocation(usize),
-    /// A source line.
-    Line(&'a str),
-    /// A mistake of a kernel at a source line.
-    Defect(&'a str),
-}
-
-impl About<'_> {
-    /// The value of the column `table`.
-    fn table(self) -> &'static str {
-        match self {
-            Self::Program => "program",
-            Self::Kernel(_) => "kernel",
-            Self::Allocation(_) => "allocation",
-            Self::Line(_) => "line",
-            Self::Defect(_) => "defect",
-        }
-    }
-
-    /// Whether `row` is of the same table.
-    fn is_of(self, row: &Row) -> bool {
-        row.get(TABLE) == Some(&self.table().into())
-    }
-}
-
-/// The column that says what a row is about.
-const TABLE: &str = "table";
 
 pub const VIEW: View = View {
     identity: &[
