@@ -17,7 +17,7 @@ mod registry;
 pub use address::VirtAddr;
 pub use clock::{Bandwidth, Clock};
 pub use invariants::{CheckSchedule, Invariants, first_broken};
-pub use mix::{GOLDEN_GAMMA, mix64};
+pub use mix::{GOLDEN_GAMMA, mix64, random64};
 pub use page::{PageNumber, PageSize, PageSizeError};
 pub use picos::Picos;
 pub use range::PageRange;

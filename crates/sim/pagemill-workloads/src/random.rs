@@ -1,4 +1,4 @@
-use pagemill_types::{GOLDEN_GAMMA, mix64};
+use pagemill_types::{GOLDEN_GAMMA, mix64, random64};
 
 /// A stream of random numbers that can be read at any place: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) as a function of
 /// its counter. Inputs are generated in any order, and generated again by the check, without being stored.
@@ -17,10 +17,7 @@ impl Random {
 
     /// 64 uniform bits.
     pub(crate) fn bits(self, index: u64) -> u64 {
-        mix64(
-            self.key
-                .wrapping_add((index.wrapping_add(1)).wrapping_mul(GOLDEN_GAMMA)),
-        )
+        random64(self.key, index)
     }
 
     /// Uniform in `0..bound`; the bias is below `bound / 2^64`.

@@ -1,4 +1,4 @@
-use pagemill_types::{PageSize, VirtAddr};
+use pagemill_types::{PageSize, VirtAddr, random64};
 use serde::{Deserialize, Serialize};
 
 /// The address translation table: one entry for each page, in the order of the pages.
@@ -28,11 +28,7 @@ impl LargePages {
     /// Whether `address` lies in a large page: drawn from the number of the page.
     #[inline]
     pub fn holds(&self, address: VirtAddr) -> bool {
-        // SplitMix64's finalizer (Steele, Lea, Flood 2014): neighbors are independent of each other.
-        let mut mixed = (self.page.page_of(address).0).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % 100 < u64::from(self.share_percent)
+        random64(self.page.page_of(address).0, 0) % 100 < u64::from(self.share_percent)
     }
 }
 

@@ -1,4 +1,4 @@
-use pagemill_types::{GOLDEN_GAMMA, mix64};
+use pagemill_types::random64;
 
 use crate::UNIT_BYTES;
 use crate::store::Unit;
@@ -34,11 +34,11 @@ impl DataKind {
     pub fn word(self, index: u64) -> u64 {
         match (self, index % 8) {
             (Self::Records, 0) => index / 8 + 1,
-            (Self::Records, 1) => mix(index) >> 52,
+            (Self::Records, 1) => random64(0, index) >> 52,
             (Self::Records, field) => 0x0101_0001_0000_0000 * field,
             (Self::Numbers, _) if index.is_multiple_of(4) => index / WORDS + 1,
-            (Self::Numbers, _) => mix(index) >> 48,
-            (Self::Noise, _) => mix(index),
+            (Self::Numbers, _) => random64(0, index) >> 48,
+            (Self::Noise, _) => random64(0, index),
         }
     }
 
@@ -50,9 +50,4 @@ impl DataKind {
         }
         unit
     }
-}
-
-/// A number that looks like chance (SplitMix64).
-pub fn mix(index: u64) -> u64 {
-    mix64(index.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA))
 }

@@ -2,7 +2,9 @@ use std::time::Instant;
 
 use pagemill_linux::clock;
 
-use super::data::{DataKind, mix};
+use pagemill_types::random64;
+
+use super::data::DataKind;
 use crate::UNIT_BYTES;
 use crate::config::Config;
 use crate::core::PagerError;
@@ -103,7 +105,7 @@ impl FaultRun {
         let mut found = 0;
         for index in touches {
             let unit = match self.order {
-                Order::Random => mix(index) % units,
+                Order::Random => random64(0, index) % units,
                 Order::Ascending => index % units,
             };
             let at = unit * UNIT_BYTES as u64;

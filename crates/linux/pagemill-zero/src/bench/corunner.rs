@@ -96,12 +96,12 @@ fn jhash_all(data: &mut [u8]) {
             let bytes = bytes.try_into().unwrap_or([0; 4]);
             *word = word.wrapping_add(u32::from_le_bytes(bytes));
         }
-        mix(&mut state);
+        lookup3_mix(&mut state);
     }
     data[..4].copy_from_slice(&state[2].to_le_bytes());
 }
 
-fn mix([a, b, c]: &mut [u32; 3]) {
+fn lookup3_mix([a, b, c]: &mut [u32; 3]) {
     for [first, second, third] in [[4, 6, 8], [16, 19, 4]] {
         *a = a.wrapping_sub(*c) ^ c.rotate_left(first);
         *c = c.wrapping_add(*b);

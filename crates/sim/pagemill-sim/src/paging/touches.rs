@@ -1,5 +1,6 @@
 use pagemill_policy::paging::{Fault, PagingSpecError, Plan, Trace, TraceEvent};
 use pagemill_policy::residency::BLOCK_PAGES;
+use pagemill_types::random64;
 
 use super::memory::Memory;
 
@@ -75,12 +76,12 @@ impl Touches {
         }
         (0..units).for_each(|unit| touches.add(unit, true, pattern.think_ns));
         for touch in 0..pattern.touches {
-            let chance = mix(pattern.seed, touch);
+            let chance = random64(pattern.seed, touch);
             let unit = match pattern.order {
                 Order::Ascending => touch % units,
                 Order::Random => chance % units,
             };
-            let share = (mix(chance, touch) >> 11) as f64 / (1_u64 << 53) as f64;
+            let share = (random64(chance, touch) >> 11) as f64 / (1_u64 << 53) as f64;
             touches.add(unit, share < pattern.writes, pattern.think_ns);
         }
         touches
@@ -96,14 +97,6 @@ impl Touches {
             think_ns,
         });
     }
-}
-
-/// A number that looks like chance (SplitMix64).
-fn mix(seed: u64, index: u64) -> u64 {
-    let mut z = seed.wrapping_add((index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }
 
 /// Finds the fault that brought each unit which had changed when it left. A program that is replayed with more frames changes it at the

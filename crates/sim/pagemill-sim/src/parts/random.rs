@@ -1,5 +1,7 @@
 //! Random numbers of simulated choices: the same seed, the same numbers.
 
+use pagemill_types::{GOLDEN_GAMMA, mix64};
+
 /// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Copy, Debug)]
 pub struct Random {
@@ -14,11 +16,8 @@ impl Random {
 
     /// 64 uniform bits.
     pub fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.state = self.state.wrapping_add(GOLDEN_GAMMA);
+        mix64(self.state)
     }
 
     /// Uniform in `0..bound`; the bias is below `bound / 2^64`.

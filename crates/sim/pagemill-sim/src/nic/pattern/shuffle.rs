@@ -1,4 +1,4 @@
-use pagemill_types::{GOLDEN_GAMMA, mix64};
+use pagemill_types::random64;
 
 /// A random order of ranks that needs no table: a Feistel network over a power of four, walked until it stays below the number of
 /// ranks (Black and Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002).
@@ -19,7 +19,7 @@ impl Shuffle {
         Self {
             ranks,
             half_bits: bits.div_ceil(2).max(1),
-            seed: mix(seed ^ mix(index)),
+            seed: random64(seed ^ random64(index, 0), 0),
         }
     }
 
@@ -65,17 +65,12 @@ impl Shuffle {
     }
 
     fn round(&self, half: u64, round: u64) -> u64 {
-        mix(self.seed ^ mix(half << 8 | round)) & self.mask()
+        random64(self.seed ^ random64(half << 8 | round, 0), 0) & self.mask()
     }
 
     fn mask(&self) -> u64 {
         (1 << self.half_bits) - 1
     }
-}
-
-/// A number that looks random and depends on `value` only.
-fn mix(value: u64) -> u64 {
-    mix64(value.wrapping_add(GOLDEN_GAMMA))
 }
 
 #[cfg(test)]
