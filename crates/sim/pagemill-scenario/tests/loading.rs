@@ -1,13 +1,20 @@
 //! What sound scenarios become.
 
+#[path = "../../pagemill-sim/tests/common/gtx480.rs"]
+mod gtx480;
+
+use gtx480::gtx480;
+#[path = "../../pagemill-sim/tests/common/a100.rs"]
+mod a100;
+
+use a100::a100_pcie4_x86;
 use std::path::Path;
 
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{
     MACHINES, ParameterValue, Point, PointSpec, SCENARIOS, Scenario, load, load_text,
 };
-use pagemill_sim::uvm::UvmMachine;
-use pagemill_sim::{GpuMachine, HostCopies, Translation, Validity};
+use pagemill_sim::{HostCopies, Translation, Validity};
 use proptest::prelude::*;
 
 const SOUND: &str = r#"
@@ -43,7 +50,7 @@ fn shown(scenario: &Scenario) -> Vec<String> {
 #[test]
 fn the_machine_file_and_the_simulator_agree_on_the_gtx480() {
     let scenario = load_with(SOUND, &["transfer.page_size=2 MiB"]);
-    assert_eq!(gpu(&scenario.points[0]).machine.spec, GpuMachine::gtx480());
+    assert_eq!(gpu(&scenario.points[0]).machine.spec, gtx480());
 }
 
 #[test]
@@ -56,7 +63,7 @@ fn the_machine_file_and_the_simulator_agree_on_the_a100() {
     let PointSpec::Residency(point) = &scenario.points[0].spec else {
         panic!("{}", scenario.points[0]);
     };
-    assert_eq!(point.machine.spec, UvmMachine::a100_pcie4_x86());
+    assert_eq!(point.machine.spec, a100_pcie4_x86());
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! Host time of simulated memory instructions, without a program behind them.
 
+#[path = "../tests/common/gtx480.rs"]
+mod gtx480;
+
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use gtx480::gtx480;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_sim::gpu::{
-    AccessKind, GpuMachine, GridShape, Host, Options, Step, StepEnd, SyntheticGrid, TransferMode,
-    WarpPlace,
+    AccessKind, GridShape, Host, Options, Step, StepEnd, SyntheticGrid, TransferMode, WarpPlace,
 };
 use pagemill_types::PageSize;
 
@@ -32,7 +35,7 @@ fn modes(name: &str) -> TransferMode {
 
 /// Warps that load, wait, and load again; `address` says where lane `lane` of load `index` of a warp goes.
 fn run(mode: &str, bytes: u64, address: impl Fn(u64, u64, u64) -> u64) {
-    let mut host = Host::new(&GpuMachine::gtx480(), modes(mode), Options::default()).unwrap();
+    let mut host = Host::new(&gtx480(), modes(mode), Options::default()).unwrap();
     let buffer = host.alloc("data", bytes).unwrap();
     let base = buffer.address.0;
     let program = |place: WarpPlace, step: &mut Step| {

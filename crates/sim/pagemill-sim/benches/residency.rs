@@ -4,6 +4,7 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
+use common::a100::a100_pcie4_x86;
 use std::hint::black_box;
 
 use common::patterns;
@@ -19,7 +20,7 @@ const MIB: u64 = 1 << 20;
 
 /// An A100, but for its memory.
 fn machine() -> UvmMachine {
-    let mut machine = UvmMachine::a100_pcie4_x86();
+    let mut machine = a100_pcie4_x86();
     machine.memory.bytes = 512 * MIB;
     machine.memory.reserved_bytes = 0;
     machine

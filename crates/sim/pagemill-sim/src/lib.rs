@@ -16,6 +16,15 @@ mod spec_error;
 mod timeline;
 pub mod uvm;
 
+#[cfg(test)]
+extern crate self as pagemill_sim;
+#[cfg(test)]
+#[path = "../tests/common/a100.rs"]
+mod a100;
+#[cfg(test)]
+#[path = "../tests/common/gtx480.rs"]
+mod gtx480;
+
 pub use gpu::*;
 pub use spec_error::SpecError;
 pub use timeline::{Timeline, TimelineEvent, TimelineKind};

@@ -1,7 +1,8 @@
 //! Bulk copies under full timing: they wait for their bytes, one request for each segment.
 
+use crate::common::gtx480::gtx480;
 use pagemill_ptx::{Swizzle, TensorDimension, TensorElement, TensorMap};
-use pagemill_sim::{GpuMachine, Host, LaunchShape, Options, TransferMode};
+use pagemill_sim::{Host, LaunchShape, Options, TransferMode};
 use pagemill_types::Picos;
 
 /// `bulk` moves `bytes` bytes of `data` to shared memory and waits for them, `back` moves them from there, and `word` loads 16 bytes
@@ -137,7 +138,7 @@ LOOP:
 
 /// Time of one block of a kernel, and the segments that its accesses touched; `arguments` are made of the address of 20,000 bytes.
 fn launch(kernel: &str, arguments: impl Fn(u64) -> Vec<u8>) -> (Picos, u64) {
-    let machine = GpuMachine::gtx480();
+    let machine = gtx480();
     let mut host = Host::new(&machine, TransferMode::IdealOverlap, Options::default()).unwrap();
     let module = host.gpu.load_module("bulk", PTX).unwrap();
     let data = host.alloc("data", 20000).unwrap();

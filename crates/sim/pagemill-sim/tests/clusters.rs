@@ -1,8 +1,7 @@
 //! Clusters under full timing: their blocks are resident together, remote shared memory costs more, and mistakes end.
 
-use pagemill_sim::{
-    GpuError, GpuMachine, Host, LaunchFailure, LaunchShape, ModuleId, Options, TransferMode,
-};
+use crate::common::gtx480::gtx480;
+use pagemill_sim::{GpuError, Host, LaunchFailure, LaunchShape, ModuleId, Options, TransferMode};
 use pagemill_types::Picos;
 
 /// `ring`: each block stores its number into the block `distance` further `times` times, and returns what it got.
@@ -66,7 +65,7 @@ fn host(timing: bool) -> (Host, ModuleId) {
         timing,
         ..Options::default()
     };
-    let machine = GpuMachine::gtx480();
+    let machine = gtx480();
     let mut host = Host::new(&machine, TransferMode::IdealOverlap, options).unwrap();
     let module = host.gpu.load_module("clusters", PTX).unwrap();
     (host, module)
@@ -127,7 +126,7 @@ fn blocks_of_a_cluster_are_resident_together_on_every_shape() {
 
 #[test]
 fn shared_memory_of_another_block_is_151_cycles_further_away() {
-    let machine = GpuMachine::gtx480();
+    let machine = gtx480();
     for times in [1, 10, 100] {
         let shape = shape(4, 32, 4, 0);
         let (own, remote) = (

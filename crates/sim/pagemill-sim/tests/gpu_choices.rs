@@ -1,5 +1,6 @@
 //! The machine's modeling choices, each against what it must do to a run that is simple enough to work out by hand.
 
+use crate::common::gtx480::gtx480;
 use crate::common::{compute, exit, load, migrate, shape, wait};
 use pagemill_ptx::CacheHint;
 use pagemill_sim::gpu::{
@@ -51,7 +52,7 @@ fn run_buffers(machine: &GpuMachine, mode: TransferMode, sizes: &[u64]) -> (Vec<
 
 #[test]
 fn packed_allocations_share_a_page() {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     let sizes = [1000, 256, 1, 4096];
     let (apart, report) = run_buffers(&machine, whole_page(), &sizes);
     assert_eq!(apart, [0, PAGE, 2 * PAGE, 3 * PAGE]);
@@ -66,7 +67,7 @@ fn packed_allocations_share_a_page() {
 
 #[test]
 fn packing_changes_no_page_of_what_fills_pages() {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     let sizes = [PAGE, 3 * PAGE, PAGE];
     let (_, apart) = run_buffers(&machine, whole_page(), &sizes);
     machine.placement = Placement::Packed;
@@ -78,7 +79,7 @@ fn packing_changes_no_page_of_what_fills_pages() {
 #[test]
 fn what_the_cpu_reads_between_launches_comes_back_and_goes_again() {
     let launch_twice = |reads, mode| {
-        let mut machine = GpuMachine::gtx480();
+        let mut machine = gtx480();
         machine.host_reads = reads;
         let mut host = host(&machine, mode);
         let buffer = host.alloc("data", PAGE).unwrap();
@@ -102,7 +103,7 @@ fn what_the_cpu_reads_between_launches_comes_back_and_goes_again() {
 
 /// Block 0 computes for about 50 us of one warp, block 1 meanwhile waits for a page. They are on different SMs.
 fn compute_beside_a_migration(stall: StallScope, blocks: u64) -> u64 {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     machine.gmmu.stall = stall;
     let mut host = host(&machine, whole_page());
     let buffer = host.alloc("data", PAGE).unwrap();
@@ -157,7 +158,7 @@ fn a_stall_adds_a_migration_to_what_it_stops() {
 
 /// Time of one block that reads a whole page that migrates, in a chain of `transactions`.
 fn one_page_ns(transactions: Option<TransactionChain>) -> u64 {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     machine.gmmu.transactions = transactions;
     let mut host = host(&machine, whole_page());
     let buffer = host.alloc("data", PAGE).unwrap();
@@ -187,7 +188,7 @@ fn a_chain_of_transactions_takes_a_round_trip_each() {
 
 /// Time of a warp that reads the last 128 bytes of the first 64 KiB of a page whose first KiB is there.
 fn gap_ns(units_in_flight: u32) -> u64 {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     machine.gmmu.transactions = Some(TransactionChain {
         bytes: 128,
         round_trip: Picos::from_nanos(1000),
@@ -221,7 +222,7 @@ fn units_of_a_gap_move_side_by_side() {
 #[test]
 fn blocks_start_no_faster_than_the_machine_gives_them_out() {
     let kernel_ns = |interval_ns| {
-        let mut machine = GpuMachine::gtx480();
+        let mut machine = gtx480();
         machine.sm.block_interval = Picos::from_nanos(interval_ns);
         let mut host = host(&machine, TransferMode::IdealOverlap);
         let mut grid = SyntheticGrid::new(shape(10_000, 1), |_: WarpPlace, step: &mut Step| {
@@ -239,7 +240,7 @@ fn blocks_start_no_faster_than_the_machine_gives_them_out() {
 #[test]
 fn l1_that_keeps_read_only_data_serves_no_other_loads() {
     let hits = |l1_loads, cache_hint| {
-        let mut machine = GpuMachine::gtx480();
+        let mut machine = gtx480();
         machine.sm.l1_loads = l1_loads;
         let mut host = host(&machine, TransferMode::IdealOverlap);
         let buffer = host.alloc("data", 4096).unwrap();
@@ -268,7 +269,7 @@ fn l1_that_keeps_read_only_data_serves_no_other_loads() {
 #[test]
 fn a_programmer_who_copies_everything_copies_outputs_once() {
     let copied = |copies, mode| {
-        let mut machine = GpuMachine::gtx480();
+        let mut machine = gtx480();
         machine.host_copies = copies;
         let mut host = host(&machine, mode);
         let input = host.alloc("input", PAGE).unwrap();
@@ -303,7 +304,7 @@ fn two_readers(machine: &GpuMachine, policy: &str, apart: u64) -> Report {
 
 #[test]
 fn ranges_that_become_valid_at_their_arrival_leave_gaps_where_they_are() {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     let far = PAGE / 2;
     // Decided at the request: the second reader brings the gap to the first.
     let at_request = two_readers(&machine, "single-range", far);
@@ -320,7 +321,7 @@ fn ranges_that_become_valid_at_their_arrival_leave_gaps_where_they_are() {
 
 #[test]
 fn requests_that_do_not_merge_move_their_own_part_again() {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     machine.gmmu.validity = Validity::AtArrival;
     let merged = two_readers(&machine, "multi-range", 0);
     assert_eq!(merged.migrated_bytes, 1024);
@@ -343,7 +344,7 @@ fn misses_after_a_copy(machine: &GpuMachine) -> u64 {
 
 #[test]
 fn what_a_copy_has_written_is_in_the_second_level_where_it_stays() {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     assert_eq!(misses_after_a_copy(&machine), 64);
     machine.l2_keeps_copies = true;
     assert_eq!(misses_after_a_copy(&machine), 32);

@@ -2,13 +2,13 @@
 //!
 //! `PAGEMILL_DETAIL=LAUNCHES` runs longer programs and prints a table; `validation/sampling` has one.
 
+use crate::common::gtx480::gtx480;
 use std::time::Instant;
 
 use crate::common::{driver_machine, migrate};
 use pagemill_policy::residency::STRATEGIES;
 use pagemill_sim::{
-    Arg, Buffer, Detail, DriverRun, GpuMachine, Host, Limits, ModuleId, Options, Report,
-    TransferMode,
+    Arg, Buffer, Detail, DriverRun, Host, Limits, ModuleId, Options, Report, TransferMode,
 };
 use pagemill_types::PageSize;
 
@@ -125,7 +125,7 @@ struct Run {
 
 impl Run {
     fn new(mode: TransferMode, detail: Detail) -> Self {
-        let mut machine = GpuMachine::gtx480();
+        let mut machine = gtx480();
         machine.driver = Some(driver_machine());
         let options = Options {
             detail,
@@ -398,7 +398,7 @@ fn page_detail_has_the_traffic_and_a_lower_bound() {
 /// Where memory is too small for the data, every launch is timed.
 #[test]
 fn nothing_is_left_out_where_pages_have_to_leave() {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     machine.memory_bytes = Some(machine.reserved_bytes + (256 << 10));
     let run = |detail| {
         let options = Options {

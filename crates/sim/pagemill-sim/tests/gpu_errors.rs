@@ -1,8 +1,9 @@
 //! Requests that cannot be: each is refused by name, and none panics.
 
+use crate::common::gtx480::gtx480;
 use crate::common::{compute, exit, migrate, run, shape};
 use pagemill_sim::gpu::{
-    GpuError, GpuMachine, Host, LaunchFailure, Options, Step, StepEnd, TransferMode, WarpPlace,
+    GpuError, Host, LaunchFailure, Options, Step, StepEnd, TransferMode, WarpPlace,
 };
 use pagemill_types::{PageSize, Picos};
 
@@ -20,7 +21,7 @@ fn an_endless_kernel_is_stopped() {
         step.end = StepEnd::Budget;
     };
     let failure = launch_failure(run(
-        &GpuMachine::gtx480(),
+        &gtx480(),
         TransferMode::IdealOverlap,
         4096,
         shape(1, 1),
@@ -41,7 +42,7 @@ fn an_endless_wait_for_time_is_stopped() {
         step.end = StepEnd::Budget;
     };
     let failure = launch_failure(run(
-        &GpuMachine::gtx480(),
+        &gtx480(),
         TransferMode::IdealOverlap,
         4096,
         shape(1, 1),
@@ -63,7 +64,7 @@ fn a_barrier_that_is_never_complete_is_a_deadlock() {
         };
     };
     let failure = launch_failure(run(
-        &GpuMachine::gtx480(),
+        &gtx480(),
         TransferMode::IdealOverlap,
         4096,
         shape(3, 2),
@@ -77,7 +78,7 @@ fn a_block_that_fits_no_sm_is_refused() {
     let mut large = shape(1, 8);
     large.shared_bytes_per_block = 1 << 20;
     let result = run(
-        &GpuMachine::gtx480(),
+        &gtx480(),
         TransferMode::IdealOverlap,
         4096,
         large,
@@ -89,12 +90,7 @@ fn a_block_that_fits_no_sm_is_refused() {
 
 #[test]
 fn a_failed_launch_leaves_the_gpu_usable() {
-    let mut host = Host::new(
-        &GpuMachine::gtx480(),
-        TransferMode::IdealOverlap,
-        Options::default(),
-    )
-    .unwrap();
+    let mut host = Host::new(&gtx480(), TransferMode::IdealOverlap, Options::default()).unwrap();
     let mut stuck = pagemill_sim::gpu::SyntheticGrid::new(shape(3, 2), |_, step: &mut Step| {
         step.end = StepEnd::Barrier {
             id: 0,
@@ -109,7 +105,7 @@ fn a_failed_launch_leaves_the_gpu_usable() {
 
 #[test]
 fn memory_requests_are_checked() {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     machine.memory_bytes = Some(8 << 20);
     let mut host = Host::new(&machine, TransferMode::ProgrammerCopy, Options::default()).unwrap();
     let small = host.alloc("small", 10).unwrap();
@@ -142,7 +138,7 @@ fn memory_requests_are_checked() {
 
 #[test]
 fn managed_memory_that_a_programmer_copies_takes_gpu_memory() {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     machine.memory_bytes = Some(10 << 20);
     let lend = |host: &mut Host, bytes: usize| {
         host.gpu
@@ -172,7 +168,7 @@ fn managed_memory_that_a_programmer_copies_takes_gpu_memory() {
 
 #[test]
 fn impossible_transfer_modes_are_refused() {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     let uneven = migrate("multi-range", PageSize::KIB_4, 3000);
     assert_eq!(
         Host::new(&machine, uneven, Options::default())
@@ -193,7 +189,7 @@ fn impossible_transfer_modes_are_refused() {
 #[test]
 fn each_buffer_begins_on_a_page_of_its_own() {
     let mut host = Host::new(
-        &GpuMachine::gtx480(),
+        &gtx480(),
         migrate("whole-page", PageSize::MIB_2, 1024),
         Options::default(),
     )
@@ -211,12 +207,7 @@ fn each_buffer_begins_on_a_page_of_its_own() {
 #[test]
 fn a_launch_ends_when_its_flag_is_set() {
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let mut host = Host::new(
-        &GpuMachine::gtx480(),
-        TransferMode::IdealOverlap,
-        Options::default(),
-    )
-    .unwrap();
+    let mut host = Host::new(&gtx480(), TransferMode::IdealOverlap, Options::default()).unwrap();
     host.gpu.stop_when(std::sync::Arc::clone(&stop));
     let mut steps = 0;
     let step = |_: WarpPlace, step: &mut Step| {

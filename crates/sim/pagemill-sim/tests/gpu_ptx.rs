@@ -1,9 +1,9 @@
 //! PTX kernels on the machine: results do not depend on time, and mistakes of the host are reported.
 
+use crate::common::gtx480::gtx480;
 use crate::common::migrate;
 use pagemill_sim::{
-    Arg, Buffer, GpuError, GpuMachine, Host, LaunchFailure, Limits, ModuleId, Options, Report,
-    TransferMode,
+    Arg, Buffer, GpuError, Host, LaunchFailure, Limits, ModuleId, Options, Report, TransferMode,
 };
 use pagemill_types::PageSize;
 
@@ -105,7 +105,7 @@ fn loaded(mode: TransferMode, timing: bool) -> (Host, ModuleId) {
         },
         ..Options::default()
     };
-    let mut host = Host::new(&GpuMachine::gtx480(), mode, options).unwrap();
+    let mut host = Host::new(&gtx480(), mode, options).unwrap();
     let module = host.gpu.load_module("test.ptx", PTX).unwrap();
     (host, module)
 }
@@ -331,12 +331,7 @@ fn wrong_launches_are_refused() {
         host.gpu.load_module("bad.ptx", "not ptx"),
         Err(GpuError::Ptx(_))
     ));
-    let mut other = Host::new(
-        &GpuMachine::gtx480(),
-        TransferMode::IdealOverlap,
-        Options::default(),
-    )
-    .unwrap();
+    let mut other = Host::new(&gtx480(), TransferMode::IdealOverlap, Options::default()).unwrap();
     let unknown = other.launch(module, "count", [1, 1, 1], [1, 1, 1], 0, &[]);
     assert!(matches!(unknown, Err(GpuError::UnknownModule { .. })));
 }

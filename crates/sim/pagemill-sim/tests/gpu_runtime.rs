@@ -1,5 +1,6 @@
 //! What a CUDA runtime asks of a GPU, against what the host could work out by hand.
 
+use crate::common::gtx480::gtx480;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_sim::parts::link::Direction;
 use pagemill_sim::{Gpu, GpuError, GpuMachine, Options, Report, TransferMode};
@@ -10,7 +11,7 @@ const PAGE: u64 = 2 << 20;
 fn machine(pages: u64) -> GpuMachine {
     GpuMachine {
         memory_bytes: Some(pages * PAGE),
-        ..GpuMachine::gtx480()
+        ..gtx480()
     }
 }
 

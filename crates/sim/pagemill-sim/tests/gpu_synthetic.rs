@@ -1,5 +1,6 @@
 //! The machine under synthetic kernels: formulas derived by hand, conservation, monotony, determinism.
 
+use crate::common::gtx480::gtx480;
 use crate::common::{compute, exit, load, machine_with_link, migrate, run, shape, wait};
 use pagemill_sim::gpu::{
     AccessKind, GpuMachine, L1Loads, Memory, Report, Step, StepEnd, TlbScope, TransferMode,
@@ -41,7 +42,7 @@ fn run_chase(
 
 #[test]
 fn an_unloaded_load_takes_the_sum_of_its_way() {
-    let machine = GpuMachine::gtx480();
+    let machine = gtx480();
     let report = run_chase(&machine, TransferMode::IdealOverlap, 1, 1, 1);
     let core = |cycles| machine.core_clock.cycles(cycles);
     let l2 = |cycles| machine.l2_clock.cycles(cycles);
@@ -62,7 +63,7 @@ fn an_unloaded_load_takes_the_sum_of_its_way() {
 
 #[test]
 fn a_second_load_of_the_line_is_an_l1_hit() {
-    let machine = GpuMachine::gtx480();
+    let machine = gtx480();
     let twice = |step_base: u64| {
         move |base: u64, place: WarpPlace, step: &mut Step| match place.step {
             0 => load(step, base, 0),
@@ -96,7 +97,7 @@ fn a_second_load_of_the_line_is_an_l1_hit() {
 
 #[test]
 fn streaming_comes_near_the_narrowest_bandwidth_and_never_beyond() {
-    let machine = GpuMachine::gtx480();
+    let machine = gtx480();
     let report = run_chase(&machine, TransferMode::IdealOverlap, 480, 8, 64);
     let bytes = report.touched_bytes as f64;
     let rate = bytes / report.kernel_time_ns as f64;
@@ -108,7 +109,7 @@ fn streaming_comes_near_the_narrowest_bandwidth_and_never_beyond() {
 #[test]
 fn lines_return_to_an_sm_at_the_rate_of_its_port() {
     for l1_loads in [L1Loads::All, L1Loads::ReadOnly] {
-        let mut machine = GpuMachine::gtx480();
+        let mut machine = gtx480();
         machine.interconnect.sm_bytes_per_cycle = 8;
         machine.sm.l1_loads = l1_loads;
         let report = run_chase(&machine, TransferMode::IdealOverlap, 480, 8, 64);
@@ -121,7 +122,7 @@ fn lines_return_to_an_sm_at_the_rate_of_its_port() {
 
 #[test]
 fn loads_by_sectors_miss_once_for_each_sector() {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     let quarters = |machine: &GpuMachine| {
         let loads = |base: u64, place: WarpPlace, step: &mut Step| match place.step {
             even @ (0 | 2 | 4 | 6) => {
@@ -143,7 +144,7 @@ fn loads_by_sectors_miss_once_for_each_sector() {
 fn migration_is_bound_by_the_link() {
     for policy in ["whole-page", "single-range", "multi-range"] {
         let report = run_chase(
-            &GpuMachine::gtx480(),
+            &gtx480(),
             migrate(policy, PageSize::MIB_2, 1024),
             120,
             8,
@@ -163,7 +164,7 @@ fn migration_is_bound_by_the_link() {
 
 #[test]
 fn copies_take_the_link_before_and_after() {
-    let machine = GpuMachine::gtx480();
+    let machine = gtx480();
     let copied = run_chase(&machine, TransferMode::ProgrammerCopy, 15, 4, 16);
     let ideal = run_chase(&machine, TransferMode::IdealOverlap, 15, 4, 16);
     let bytes: u64 = 15 * 4 * 16 * 128;
@@ -183,7 +184,7 @@ fn copies_take_the_link_before_and_after() {
 
 #[test]
 fn a_shared_tlb_sees_all_lookups_and_misses_once_a_page() {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     let apart = run_chase(&machine, TransferMode::IdealOverlap, 60, 4, 32);
     if let Translation::OneLevel { scope, .. } = &mut machine.translation {
         *scope = TlbScope::Shared;
@@ -197,7 +198,7 @@ fn a_shared_tlb_sees_all_lookups_and_misses_once_a_page() {
 
 #[test]
 fn computing_alone_is_bound_by_issue_and_by_latency() {
-    let machine = GpuMachine::gtx480();
+    let machine = gtx480();
     let program = |_: u64, place: WarpPlace, step: &mut Step| {
         compute(step, 1000, 18_000);
         step.end = if place.step == 9 {
@@ -238,7 +239,7 @@ fn computing_alone_is_bound_by_issue_and_by_latency() {
 
 #[test]
 fn a_barrier_holds_all_warps_until_the_last() {
-    let machine = GpuMachine::gtx480();
+    let machine = gtx480();
     let program = |_: u64, place: WarpPlace, step: &mut Step| match place.step {
         0 => {
             compute(step, 1, if place.warp == 2 { 100_000 } else { 100 });
@@ -269,7 +270,7 @@ fn a_barrier_holds_all_warps_until_the_last() {
 
 #[test]
 fn stores_and_atomics_reach_memory_and_migrate_pages() {
-    let machine = GpuMachine::gtx480();
+    let machine = gtx480();
     for kind in [AccessKind::Store, AccessKind::Atomic, AccessKind::Reduction] {
         let program = move |base: u64, place: WarpPlace, step: &mut Step| match place.step {
             0..8 => {
@@ -301,7 +302,7 @@ fn stores_and_atomics_reach_memory_and_migrate_pages() {
 
 #[test]
 fn small_memory_moves_pages_out_and_in_again() {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     let twice = |base: u64, place: WarpPlace, step: &mut Step| {
         let index = place.step / 2 % 512;
         match place.step % 2 {
@@ -334,7 +335,7 @@ fn small_memory_moves_pages_out_and_in_again() {
 #[test]
 fn the_timeline_is_bounded_and_ordered() {
     let report = run_chase(
-        &GpuMachine::gtx480(),
+        &gtx480(),
         migrate("multi-range", PageSize::KIB_4, 128),
         120,
         4,
@@ -393,7 +394,7 @@ proptest! {
     ) {
         let policy = ["whole-page", "single-range", "multi-range"][policy];
         let mode = || migrate(policy, PageSize::new(1 << shift).unwrap(), 512);
-        let machine = GpuMachine::gtx480();
+        let machine = gtx480();
         let bytes = 300_000;
         let go = || run(&machine, mode(), bytes, shape(blocks, warps), random_program(seed, bytes, 24)).unwrap();
         let report = go();
@@ -409,7 +410,7 @@ proptest! {
 
     #[test]
     fn ideal_is_never_slower(seed in any::<u64>(), blocks in 1u64..30, warps in 1u32..5) {
-        let machine = GpuMachine::gtx480();
+        let machine = gtx480();
         let bytes = 300_000;
         let go = |mode| run(&machine, mode, bytes, shape(blocks, warps), random_program(seed, bytes, 24)).unwrap().time_ns;
         let ideal = go(TransferMode::IdealOverlap);

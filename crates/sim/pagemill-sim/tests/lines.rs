@@ -1,10 +1,10 @@
 //! What happens for each source line of a kernel, under each page manager: no byte is lost, and each is at its line.
 
+use crate::common::gtx480::gtx480;
 use crate::common::{driver_machine, migrate};
 use pagemill_policy::residency::STRATEGIES;
 use pagemill_sim::gpu::{
-    Arg, DriverRun, GpuMachine, Host, LineReport, Options, Report, TransferMode, Translation,
-    TranslationSpec,
+    Arg, DriverRun, Host, LineReport, Options, Report, TransferMode, Translation, TranslationSpec,
 };
 use pagemill_types::{PageSize, Picos};
 
@@ -43,7 +43,7 @@ const MIB: u64 = 1 << 20;
 
 /// Twice over both arrays, with room for half of them.
 fn probe(ptx: &str, mode: TransferMode) -> Report {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     machine.memory_bytes = Some(4 * MIB);
     machine.driver = Some(driver_machine());
     if let TransferMode::Driver(_) = mode {

@@ -1,5 +1,6 @@
 //! What the page map says of a page is what happened to it: compared with the list of all events.
 
+use crate::common::gtx480::gtx480;
 use std::collections::BTreeMap;
 
 use crate::common::{driver_machine, exit, load, migrate, shape, wait};
@@ -7,8 +8,7 @@ use pagemill_map::{Event, Map};
 use pagemill_policy::residency::STRATEGIES;
 use pagemill_sim::TimelineKind;
 use pagemill_sim::gpu::{
-    DriverRun, GpuMachine, Host, Limits, Options, Report, Step, SyntheticGrid, TransferMode,
-    WarpPlace,
+    DriverRun, Host, Limits, Options, Report, Step, SyntheticGrid, TransferMode, WarpPlace,
 };
 use pagemill_types::PageSize;
 
@@ -17,7 +17,7 @@ const PAGES: u64 = 48;
 
 /// Two kernels read all pages twice, with room for a third of them; the CPU reads some between.
 fn thrash(policy: &str, timeline: bool) -> Report {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     machine.memory_bytes = Some(16 * PAGE_BYTES);
     let mode = migrate(policy, PageSize::KIB_4, 512);
     let limits = Limits {
@@ -104,7 +104,7 @@ fn the_history_of_every_page_is_that_of_the_exact_run() {
 /// A GPU of 4 blocks of 2 MiB under a driver; two kernels go through 8 blocks twice, and the CPU writes to some between.
 fn thrash_under_a_driver(timeline: bool) -> Report {
     const MIB: u64 = 1 << 20;
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     machine.memory_bytes = Some(8 * MIB);
     machine.driver = Some(driver_machine());
     let mode = TransferMode::Driver(DriverRun {

@@ -1,6 +1,7 @@
 //! The oversubscription benchmark on a small machine: what is counted adds up, no time is less than the bytes need,
 //! and what is decided shows in the time.
 
+use crate::common::a100::a100_pcie4_x86;
 use pagemill_map::Map;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant};
@@ -21,7 +22,7 @@ fn bandwidth(gigabytes: u64) -> Bandwidth {
 
 /// An A100 made small: 4 SMs and 32 MiB, with a link and a memory to match.
 fn machine() -> UvmMachine {
-    let mut machine = UvmMachine::a100_pcie4_x86();
+    let mut machine = a100_pcie4_x86();
     machine.sm.count = 4;
     machine.sm.clock = Clock::new(1_000_000_000).unwrap();
     machine.sm.max_threads = 1024;

@@ -4,6 +4,10 @@
 //! `bfs` and `laplace3d` count whole programs, inputs and checks included. `vector-add` would mostly measure those, so it
 //! counts launches alone.
 
+#[path = "../../pagemill-sim/tests/common/gtx480.rs"]
+mod gtx480;
+
+use gtx480::gtx480;
 use std::cell::Cell;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -14,7 +18,7 @@ use std::time::{Duration, Instant};
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use pagemill_policy::migration::MigrationSpec;
-use pagemill_sim::{Arg, ExecutionMark, Executor, GpuMachine, Host, Options, TransferMode};
+use pagemill_sim::{Arg, ExecutionMark, Executor, Host, Options, TransferMode};
 use pagemill_testkit::bench::{cost, cpu_time, is_asked_for, rate, report};
 use pagemill_workloads::{WORKLOADS, WorkloadInfo};
 
@@ -35,8 +39,7 @@ fn host_of(timing: bool, workers: usize) -> Host {
         workers,
         ..Options::default()
     };
-    Host::new(&GpuMachine::gtx480(), TransferMode::Migrate(spec), options)
-        .expect("the preset is valid")
+    Host::new(&gtx480(), TransferMode::Migrate(spec), options).expect("the preset is valid")
 }
 
 fn info(name: &str) -> &'static WorkloadInfo {

@@ -1,7 +1,11 @@
 //! Every program at small and awkward sizes, executed without timing: its own check compares every value with its reference.
 
+#[path = "../../pagemill-sim/tests/common/gtx480.rs"]
+mod gtx480;
+
+use gtx480::gtx480;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
-use pagemill_sim::{Executor, GpuMachine, Host, Options, TransferMode};
+use pagemill_sim::{Executor, Host, Options, TransferMode};
 use pagemill_types::PageSize;
 use pagemill_workloads::{Checked, WORKLOADS, WorkloadInfo};
 
@@ -195,8 +199,8 @@ fn run(info: &'static WorkloadInfo, settings: &[(&str, u64)], workers: usize) ->
         workers,
         ..Options::default()
     };
-    let mut host = Host::new(&GpuMachine::gtx480(), TransferMode::IdealOverlap, options)
-        .expect("a sound machine");
+    let mut host =
+        Host::new(&gtx480(), TransferMode::IdealOverlap, options).expect("a sound machine");
     let checked = workload
         .run(&mut host)
         .unwrap_or_else(|error| panic!("{} {settings:?}: {error}", info.name));
@@ -238,7 +242,7 @@ fn timed_report(
     let policy = POLICIES.find("multi-range").expect("it is registered");
     let spec = MigrationSpec::new(PageSize::KIB_4, policy);
     let mode = TransferMode::Migrate(spec);
-    let host = Host::new(&GpuMachine::gtx480(), mode, Options::default());
+    let host = Host::new(&gtx480(), mode, Options::default());
     let mut host = host.expect("a sound machine");
     host.gpu.set_executor(executor);
     let checked = workload.run(&mut host);

@@ -4,7 +4,6 @@
 //! every strategy for a point and ranks them. Decisions are those of [`pagemill_policy::residency`]; this module
 //! only says what they cost.
 
-mod a100;
 mod advise;
 mod grid;
 mod machine;

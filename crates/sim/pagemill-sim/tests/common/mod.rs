@@ -1,7 +1,10 @@
 //! Small synthetic programs and the machines they run on.
 
+pub mod a100;
+pub mod gtx480;
 pub mod patterns;
 
+use gtx480::gtx480;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_sim::gpu::{
     AccessKind, DriverCosts, DriverMachine, FaultOrder, FaultSpec, GpuError, GpuMachine, GridShape,
@@ -56,7 +59,7 @@ pub fn driver_machine() -> DriverMachine {
 }
 
 pub fn machine_with_link(gigabytes_per_second: u64) -> GpuMachine {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     let bandwidth = Bandwidth::new(gigabytes_per_second * 1_000_000_000).unwrap();
     machine.link.to_gpu = bandwidth;
     machine.link.to_cpu = bandwidth;

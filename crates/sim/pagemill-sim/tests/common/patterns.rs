@@ -1,5 +1,6 @@
 //! The built-in patterns, in either of the two loops that run them.
 
+use super::gtx480::gtx480;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant};
 use pagemill_sim::gpu::{
@@ -15,7 +16,7 @@ pub const MIB: u64 = 1 << 20;
 /// 15 SMs with `memory_bytes` behind 16 GB/s, and a driver.
 pub fn machine(memory_bytes: u64) -> GpuMachine {
     let ns = Picos::from_nanos;
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     machine.sm.max_threads = 1024;
     machine.translation = Translation::TwoLevels(TranslationSpec {
         sms_per_utlb: 2,

@@ -1,3 +1,7 @@
+#[path = "../../../../../sim/pagemill-sim/tests/common/a100.rs"]
+mod a100;
+
+use a100::a100_pcie4_x86;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_policy::residency::{AccessPattern, Variant};
 
@@ -21,7 +25,7 @@ fn wanted(factor: f64) -> AdvicePoint {
 
 #[test]
 fn a_short_run_reads_no_more_than_it_may() {
-    let machine = UvmMachine::a100_pcie4_x86();
+    let machine = a100_pcie4_x86();
     for factor in [0.5, 1.5, 8.0] {
         let Size::Scaled { share, ballast } = Size::new(&machine, &wanted(factor), false) else {
             panic!("40 GB times {factor} is no little");

@@ -1,7 +1,6 @@
 //! What a simulated GPU is: plain values, checked once.
 
 mod check;
-mod gtx480;
 
 pub use crate::gpu::common::request::L1Loads;
 use crate::gpu::common::stall::StallScope;

@@ -20,7 +20,7 @@ const LATENCY: u64 = 300_000;
 const CYCLE: u64 = 1_000;
 
 fn machine(cpu_return: CpuReturn) -> GpuMachine {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = crate::gtx480::gtx480();
     machine.core_clock = pagemill_types::Clock::new(1_000_000_000).unwrap();
     if let Memory::Channels { dram, .. } = &mut machine.memory {
         dram.channels = PARTITIONS as u32;

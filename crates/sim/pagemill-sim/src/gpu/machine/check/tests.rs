@@ -1,4 +1,5 @@
 use super::*;
+use crate::gtx480::gtx480;
 
 fn one_level(machine: &mut GpuMachine) -> (&mut TlbSpec, &mut WalkerSpec) {
     match &mut machine.translation {
@@ -20,7 +21,7 @@ fn channels(machine: &mut GpuMachine) -> (&mut DramSpec, &mut u32) {
 
 #[test]
 fn the_preset_is_possible() {
-    assert_eq!(GpuMachine::gtx480().check(), Ok(()));
+    assert_eq!(gtx480().check(), Ok(()));
 }
 
 #[test]
@@ -55,7 +56,7 @@ fn impossible_values_are_named() {
         }),
     ];
     for (key, spoil) in cases {
-        let mut machine = GpuMachine::gtx480();
+        let mut machine = gtx480();
         spoil(&mut machine);
         let error = machine.check().expect_err(key);
         assert_eq!(error.key, key, "{error}");

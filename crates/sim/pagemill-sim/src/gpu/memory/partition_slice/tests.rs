@@ -1,4 +1,5 @@
 use super::*;
+use crate::gtx480::gtx480;
 use pagemill_types::Clock;
 
 /// A slice that moves a line of 128 bytes in 10 ns.
@@ -45,7 +46,7 @@ fn without_bursts_a_write_takes_the_time_of_a_read() {
 
 /// A slice of a cache of two halves, in cycles of 1 ns.
 fn halves() -> PartitionSlice {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     machine.l2_clock = Clock::new(1_000_000_000).expect("it is a clock");
     machine.l2.hit_latency_cycles = 100;
     machine.l2_far_cycles = 168;
@@ -108,7 +109,7 @@ fn what_a_fill_leaves_is_written_back_when_it_makes_room() {
 
 #[test]
 fn a_miss_fetches_the_neighbors_of_its_sectors() {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     machine.l2_fetch_bytes = Some(64);
     machine.memory = Memory::Rate {
         bandwidth: pagemill_types::Bandwidth::new(1_000_000_000_000).expect("it is a rate"),

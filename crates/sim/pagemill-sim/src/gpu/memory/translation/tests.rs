@@ -1,8 +1,9 @@
 use super::*;
+use crate::a100::a100_pcie4_x86;
 
 #[test]
 fn a_first_level_that_is_full_holds_up_no_other() {
-    let machine = crate::uvm::UvmMachine::a100_pcie4_x86();
+    let machine = a100_pcie4_x86();
     let spec = machine.translation;
     let mut translations = Translations::new(spec, machine.sm.count, machine.sm.clock);
     let blocks = |count: u32| (0..count).map(|block| block << 9);
@@ -27,7 +28,7 @@ fn a_first_level_that_is_full_holds_up_no_other() {
 
 #[test]
 fn what_is_not_looked_up_is_known_at_once() {
-    let machine = crate::uvm::UvmMachine::a100_pcie4_x86();
+    let machine = a100_pcie4_x86();
     let spec = TranslationSpec {
         looks_up_local: false,
         ..machine.translation

@@ -1,5 +1,6 @@
 //! What the page map says of every page is what the driver holds, whatever program and kernels do.
 
+use crate::gtx480::gtx480;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -14,7 +15,6 @@ use proptest::prelude::*;
 use super::{DriverCosts, DriverMachine, DriverPages, FaultOrder, FaultSpec, Found, Waiter};
 use crate::Timeline;
 use crate::gpu::common::host_link::HostLink;
-use crate::gpu::machine::GpuMachine;
 use crate::gpu::pages::events;
 
 const BASE: u64 = 1 << 40;
@@ -198,7 +198,7 @@ fn check(growth: &str, counts: bool, deeds: &[Deed]) -> Result<(), TestCaseError
     let bytes = u64::from(BLOCKS * BLOCK_PAGES - 100) * PAGE_BYTES;
     let mut timeline = Timeline::with_limit(0);
     timeline.record_pages(BLOCK_BYTES, events::legend(events::BATCH));
-    let mut host_link = HostLink::new(GpuMachine::gtx480().link, timeline);
+    let mut host_link = HostLink::new(gtx480().link, timeline);
     if let Some(recorder) = host_link.timeline.pages() {
         recorder.allocated("data", BASE, bytes);
     }

@@ -148,13 +148,14 @@ impl DriverMachine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::a100::a100_pcie4_x86;
 
     /// nvprof counts six faults of the CPU for each 2 MiB that it initializes (`hotspot`: 36 for 12 MiB).
     #[test]
     fn a_block_takes_the_cpu_six_faults() {
         let costs = DriverCosts {
             host_fault: Picos(1),
-            ..crate::uvm::UvmMachine::a100_pcie4_x86().driver.costs
+            ..a100_pcie4_x86().driver.costs
         };
         let faults = |pages| costs.host_faults(pages).0;
         assert_eq!([1, 16, 17, 32, 33, 512].map(faults), [1, 1, 2, 2, 3, 6]);

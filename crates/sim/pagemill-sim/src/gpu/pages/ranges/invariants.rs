@@ -37,14 +37,14 @@ mod tests {
     use pagemill_types::PageSize;
 
     use super::*;
-    use crate::gpu::machine::GpuMachine;
     use crate::gpu::pages::ranges::RangesSpec;
+    use crate::gtx480::gtx480;
 
     #[test]
     fn a_page_that_only_counts_as_whole_is_noticed() {
         let policy = POLICIES.find("multi-range").expect("built in");
         let migration = MigrationSpec::new(PageSize::MIB_2, policy).build();
-        let spec = RangesSpec::of(&GpuMachine::gtx480());
+        let spec = RangesSpec::of(&gtx480());
         let mut ranges = Ranges::new(spec, migration.expect("sound"), 0);
         ranges.grow(2 * PageSize::MIB_2.bytes());
         assert_eq!(ranges.broken_invariant(), None);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::gpu::machine::GpuMachine;
+use crate::gtx480::gtx480;
 
 fn shape(
     threads_per_block: u32,
@@ -18,7 +18,7 @@ fn shape(
 
 #[test]
 fn each_resource_limits_in_its_turn() {
-    let sm = GpuMachine::gtx480().sm;
+    let sm = gtx480().sm;
     let cases = [
         (shape(64, 16, 0), 8, Limiter::Blocks),
         (shape(256, 16, 0), 6, Limiter::Threads),
@@ -54,7 +54,7 @@ fn hopper() -> SmSpec {
         max_registers_per_thread: 255,
         shared_bytes: 228 << 10,
         shared_unit: 128,
-        ..GpuMachine::gtx480().sm
+        ..gtx480().sm
     }
 }
 

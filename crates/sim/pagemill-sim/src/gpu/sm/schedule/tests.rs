@@ -1,6 +1,6 @@
 use super::*;
-use crate::gpu::GpuMachine;
 use crate::gpu::machine::MachineCode;
+use crate::gtx480::gtx480;
 
 fn info(
     class: InstructionClass,
@@ -24,7 +24,7 @@ fn info(
 }
 
 fn latencies(instructions: &[InstructionInfo]) -> Vec<u32> {
-    let timings = GpuMachine::gtx480().sm.timings;
+    let timings = gtx480().sm.timings;
     schedule(instructions, &timings)
         .iter()
         .map(|cost| cost.latency_cycles)
@@ -90,7 +90,7 @@ fn with_machine_code() -> InstructionTimings {
             float32_root: timing(12, 57),
             float64_divide: timing(25, 124),
         }),
-        ..GpuMachine::gtx480().sm.timings
+        ..gtx480().sm.timings
     }
 }
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::gpu::host::program::{LaunchShape, ModuleId};
-use crate::gpu::{Buffer, Gpu, GpuMachine, LaunchReport, Options, TransferMode};
+use crate::gpu::{Buffer, Gpu, LaunchReport, Options, TransferMode};
+use crate::gtx480::gtx480;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_types::{PageSize, Picos};
 
@@ -50,7 +51,7 @@ struct Program {
 }
 
 fn program(text: &str, mode: TransferMode, options: Options) -> Program {
-    let mut machine = GpuMachine::gtx480();
+    let mut machine = gtx480();
     machine.sm.count = 48;
     let mut gpu = Gpu::new(&machine, mode, options).expect("a possible machine");
     let module = gpu.load_module("follow.ptx", text).expect("valid PTX");

@@ -1,17 +1,16 @@
-//! The GPU of Zhang et al. 2019.
+//! The GPU of `machines/gtx480.toml`, for crates whose tests cannot read it: a test of `pagemill-scenario` holds both equal.
 
-use crate::gpu::common::stall::StallScope;
-use crate::gpu::machine::{
+use pagemill_policy::residency::LeastRecentlyUsed;
+use pagemill_sim::gpu::{
     AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
     InstructionTimings, InterconnectSpec, IssueOrder, L1Loads, Memory, MergeScope, Placement,
-    SmSpec, TlbScope, Translation, Validity,
+    SmSpec, StallScope, TlbScope, Translation, Validity,
 };
-use crate::parts::cache::CacheSpec;
-use crate::parts::dram::DramSpec;
-use crate::parts::link::LinkSpec;
-use crate::parts::page_walk::WalkerSpec;
-use crate::parts::tlb::TlbSpec;
-use pagemill_policy::residency::LeastRecentlyUsed;
+use pagemill_sim::parts::cache::CacheSpec;
+use pagemill_sim::parts::dram::DramSpec;
+use pagemill_sim::parts::link::LinkSpec;
+use pagemill_sim::parts::page_walk::WalkerSpec;
+use pagemill_sim::parts::tlb::TlbSpec;
 use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
 
 const fn timing(issue_cycles: u32, latency_cycles: u32) -> InstructionTiming {
@@ -29,59 +28,54 @@ fn gigabytes_per_second(count: u64) -> Bandwidth {
     Bandwidth::new(count * 1_000_000_000).expect("a positive bandwidth")
 }
 
-impl GpuMachine {
-    /// The GPU of Zhang et al. 2019, table 1: a GTX 480 as GPGPU-Sim 3.x models it, with 384 GB/s of GDDR5.
-    ///
-    /// What the table leaves open is from the CUDA programming guide for compute capability 2.0 (resources,
-    /// throughputs) or an estimate (latencies).
-    pub fn gtx480() -> Self {
-        let link = gigabytes_per_second(16);
-        Self {
-            name: "gtx480".to_owned(),
-            core_clock: megahertz(1400),
-            l2_clock: megahertz(700),
-            page: PageSize::MIB_2,
-            sm: fermi(15),
-            translation: Translation::OneLevel {
-                tlb: tlb(),
-                scope: TlbScope::PerSm,
-                walker: walker(),
-            },
-            l1: l1(),
-            l2: l2(),
-            l2_keeps_copies: false,
-            l2_far_cycles: 0,
-            l2_fetch_bytes: None,
-            interconnect: InterconnectSpec {
-                latency_cycles: 30,
-                bytes_per_cycle: 32,
-                sm_bytes_per_cycle: 32,
-                store_bytes_per_cycle: None,
-                answer_cycles: None,
-            },
-            memory: Memory::Channels {
-                dram: dram(),
-                partition_bytes: 256,
-                partition_hash: true,
-            },
-            link: LinkSpec {
-                to_gpu: link,
-                to_cpu: link,
-                latency: Picos::from_nanos(500),
-                payload_bytes: 0,
-                header_bytes: 0,
-                reads: None,
-            },
-            gmmu: gmmu(),
-            driver: None,
-            patterns: None,
-            memory_bytes: None,
-            reserved_bytes: 0,
-            launch_overhead: Picos::ZERO,
-            placement: Placement::OwnPage,
-            host_reads: HostReads::Nothing,
-            host_copies: HostCopies::Inputs,
-        }
+/// The GPU of Zhang et al. 2019, table 1.
+pub fn gtx480() -> GpuMachine {
+    let link = gigabytes_per_second(16);
+    GpuMachine {
+        name: "gtx480".to_owned(),
+        core_clock: megahertz(1400),
+        l2_clock: megahertz(700),
+        page: PageSize::MIB_2,
+        sm: fermi(15),
+        translation: Translation::OneLevel {
+            tlb: tlb(),
+            scope: TlbScope::PerSm,
+            walker: walker(),
+        },
+        l1: l1(),
+        l2: l2(),
+        l2_keeps_copies: false,
+        l2_far_cycles: 0,
+        l2_fetch_bytes: None,
+        interconnect: InterconnectSpec {
+            latency_cycles: 30,
+            bytes_per_cycle: 32,
+            sm_bytes_per_cycle: 32,
+            store_bytes_per_cycle: None,
+            answer_cycles: None,
+        },
+        memory: Memory::Channels {
+            dram: dram(),
+            partition_bytes: 256,
+            partition_hash: true,
+        },
+        link: LinkSpec {
+            to_gpu: link,
+            to_cpu: link,
+            latency: Picos::from_nanos(500),
+            payload_bytes: 0,
+            header_bytes: 0,
+            reads: None,
+        },
+        gmmu: gmmu(),
+        driver: None,
+        patterns: None,
+        memory_bytes: None,
+        reserved_bytes: 0,
+        launch_overhead: Picos::ZERO,
+        placement: Placement::OwnPage,
+        host_reads: HostReads::Nothing,
+        host_copies: HostCopies::Inputs,
     }
 }
 
