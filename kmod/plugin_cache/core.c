@@ -80,6 +80,8 @@ u32 pcc_owner(const struct pcc_core *core, u64 address)
 {
 	u64 frame = address >> PCC_PAGE_SHIFT;
 
+	if (core->only_task)
+		return core->only_task;
 	return frame < PCC_FRAMES_MAX ? core->owner[frame] : 0;
 }
 

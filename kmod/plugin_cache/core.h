@@ -47,6 +47,7 @@ struct pcc_core {
 	struct pcc_cache first[PCC_CPUS_MAX];
 	struct pcc_cache shared;
 	u32 colors;
+	u32 only_task; /* 0, or the task that owns all frames */
 	struct pcc_task task[PCC_TASKS_MAX];
 	u16 owner[PCC_FRAMES_MAX];
 };

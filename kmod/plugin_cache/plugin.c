@@ -2,6 +2,8 @@
 /*
  * A QEMU plugin that watches every data access of the emulated machine by its
  * guest-physical address. Messages of the guest: uapi/pagemill_observe.h.
+ * In QEMU's user mode it watches all references of the program, by their
+ * addresses, from its start to its end; not those of its children.
  *
  *   -plugin plugin_cache.so,out=FILE[,trace=FILE][,trace_misses=FILE][,l1=BYTES:WAYS][,l2=BYTES:WAYS][,line=BYTES]
  *
@@ -12,6 +14,8 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +35,7 @@ static struct trace *trace;
 static bool traces_references;
 static FILE *out;
 static bool counting;
+static bool watches_program;
 static char name[NAME_MOST + 1];
 static uint32_t told_task[PCC_CPUS_MAX];
 static char lock;
@@ -39,7 +44,7 @@ static char lock;
 static void enter(void)
 {
 	while (__atomic_test_and_set(&lock, __ATOMIC_ACQUIRE))
-		__builtin_ia32_pause();
+		sched_yield();
 }
 
 static void leave(void)
@@ -112,8 +117,12 @@ static void add_char(uint8_t c)
 /* Physical, or false for devices and what has no address. */
 static bool physical(qemu_plugin_meminfo_t info, uint64_t vaddr, uint64_t *address)
 {
-	struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(info, vaddr);
+	struct qemu_plugin_hwaddr *place;
 
+	*address = vaddr;
+	if (watches_program)
+		return true;
+	place = qemu_plugin_get_hwaddr(info, vaddr);
 	if (!place || qemu_plugin_hwaddr_is_io(place))
 		return false;
 	*address = qemu_plugin_hwaddr_phys_addr(place);
@@ -205,7 +214,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	(void)id;
 	for (size_t i = 0; i < count; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-		unsigned int mark = mark_of(insn);
+		unsigned int mark = watches_program ? 0 : mark_of(insn);
 
 		if (mark)
 			qemu_plugin_register_vcpu_mem_cb(insn, on_mark, QEMU_PLUGIN_CB_NO_REGS,
@@ -215,6 +224,13 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 			qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS,
 							 QEMU_PLUGIN_MEM_RW, NULL);
 	}
+}
+
+/* A child of fork has the parent's file, and is not watched. */
+static void leave_trace(void)
+{
+	counting = false;
+	trace = NULL;
 }
 
 static void on_end(qemu_plugin_id_t id, void *unused)
@@ -280,8 +296,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_plugin_info_t *info, int
 		.shared = { 6 << 20, 24, 64 },
 	};
 
-	if (!info->system_emulation || strcmp(info->target_name, "x86_64"))
-		return refuse("it watches an x86-64 machine, not a program");
+	watches_program = !info->system_emulation;
+	if (!watches_program && strcmp(info->target_name, "x86_64"))
+		return refuse("it watches x86-64 machines only");
 	for (int i = 0; i < argc; i++)
 		if (!parse_one(argv[i], &options))
 			return refuse(
@@ -301,6 +318,11 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_plugin_info_t *info, int
 			return refuse(strerror(errno));
 		traces_references = options.trace;
 		core->first_missed = options.trace ? NULL : on_first_miss;
+	}
+	if (watches_program) {
+		core->only_task = 1;
+		counting = true;
+		pthread_atfork(NULL, NULL, leave_trace);
 	}
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
 	qemu_plugin_register_atexit_cb(id, on_end, NULL);

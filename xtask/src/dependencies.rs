@@ -79,7 +79,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "pagemill-pager-preload",
         &["pagemill-linux", "pagemill-mapping", "pagemill-pager"],
     ),
-    ("pagemill-vm", &[]),
     (
         "pagemill-color",
         &["pagemill-types", "pagemill-policy", "pagemill-linux"],
@@ -166,7 +165,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "pagemill-fabric",
             "pagemill-run",
             "pagemill-pager",
-            "pagemill-vm",
         ],
     ),
     (
@@ -192,6 +190,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "pagemill-testkit",
         &["pagemill-types", "pagemill-policy", "pagemill-linux"],
     ),
+    ("pagemill-vm", &["pagemill-linux"]),
     ("xtask", &["pagemill-vm"]),
 ];
 

@@ -1,12 +1,12 @@
 //! The Debian package `pagemill`: the command, the libraries that it gives to other programs, their help and units.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
 
 use super::control::{License, Package, shared_libraries};
-use super::files::{below, copy, copy_stripped, emptied, script, write, write_zipped};
+use super::files::{copy, copy_stripped, emptied, script, write, write_zipped};
 use super::{Profile, portable};
 use crate::built;
 use crate::process;
@@ -44,7 +44,7 @@ pub fn build(folder: &Path, profile: Profile) -> Result<PathBuf> {
             ("Depends", &depends),
             (
                 "Suggests",
-                "pagemill-dkms, openmpi-bin, libfabric1, qemu-user, qemu-system-x86, busybox-static",
+                "pagemill-dkms, openmpi-bin, libfabric1, qemu-user, gcc",
             ),
         ],
         summary: "what it costs to manage memory by pages",
@@ -130,14 +130,14 @@ fn add_examples(tree: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What `pagemill mrc` builds to watch programs in the virtual machine: all of `kmod/` but its tests.
+/// What `pagemill mrc` compiles to record programs.
 fn add_recorder(target: &Path) -> Result<()> {
-    const TESTS: [&str; 2] = ["suites", "usertest"];
-    let sources = workspace::root().join("kmod");
-    for file in below(&sources)? {
-        let is_test = |part: Component<'_>| TESTS.iter().any(|name| part.as_os_str() == *name);
-        if !file.components().any(is_test) {
-            copy(&sources.join(&file), &target.join(&file))?;
+    let kmod = workspace::root().join("kmod");
+    for folder in ["plugin_cache", "include", "uapi"] {
+        for file in workspace::entries(&kmod.join(folder))? {
+            if file.is_file() {
+                copy(&file, &target.join(file.strip_prefix(&kmod)?))?;
+            }
         }
     }
     Ok(())

@@ -1,7 +1,6 @@
 //! Kernel modules under test in a virtual machine (ADR 0010).
 
 mod curves;
-mod mrc;
 mod product;
 mod usertest;
 
@@ -40,11 +39,6 @@ impl Guest<'_> {
     /// Whether its kernel checks itself.
     fn is_checked(&self) -> bool {
         self.release.is_some_and(|name| CHECKS.contains(&name))
-    }
-
-    /// Whether it is what this machine would boot.
-    fn is_own(&self) -> bool {
-        self.release.is_none() && self.architecture == Architecture::own()
     }
 }
 
@@ -98,9 +92,7 @@ fn run_on(guest: &Guest, filters: &[String], keep: bool, tally: &mut Tally) -> R
         .filter(|suite| !guest.is_checked() || suite.is_checkable())
         .map(|suite| product::under_own(suite.on(guest.release, guest.architecture)))
         .collect();
-    let is_mrc = filters.is_empty() || filters.iter().any(|part| mrc::NAME.contains(part));
-    let records = is_mrc && guest.is_own();
-    if suites.is_empty() && !records {
+    if suites.is_empty() {
         bail!(
             "no suite for {} is called like {}: kmod/suites/ holds them",
             guest.architecture.name,
@@ -108,21 +100,13 @@ fn run_on(guest: &Guest, filters: &[String], keep: bool, tally: &mut Tally) -> R
         );
     }
     match workshop.kernel_of(guest.release, guest.architecture)? {
-        Provided::Kernel(kernel) => {
-            run_suites(&workshop, &suites, &kernel, keep, tally);
-            if records {
-                mrc::run(&workshop, tally);
-            }
-        }
+        Provided::Kernel(kernel) => run_suites(&workshop, &suites, &kernel, keep, tally),
         Provided::Not(reason) => {
             for suite in &suites {
                 suite
                     .test
                     .iter()
                     .for_each(|test| tally.skip(&suite.title(&test.name), &reason));
-            }
-            if records {
-                mrc::skip(&reason, tally);
             }
         }
     }

@@ -15,7 +15,7 @@ use pagemill_scenario::nearest;
     arg_required_else_help = true
 )]
 #[command(
-    after_help = "Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU, kernel module or virtual machine that was asked for is not there, 130 ended by Ctrl-C."
+    after_help = "Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU, kernel module or emulator that was asked for is not there, 130 ended by Ctrl-C."
 )]
 pub struct Arguments {
     #[command(subcommand)]

@@ -15,7 +15,7 @@
 //! * [`write_protection`]: writes that wait while memory is replaced.
 //! * [`resctrl`]: caches that hardware divides among tasks.
 //! * [`color_module`]: the kernel module that hands out pages of chosen colors.
-//! * [`zero_module`]: the kernel module that hands out clean huge pages.
+//! * [`zero_module`]: the kernel module that hands out clean huge pages; [`series`]: the kernels that both are written for.
 //!
 //! Unsafe code is confined to the calls that have no safe form; each block says why it is sound.
 
@@ -34,6 +34,7 @@ pub mod prometheus;
 pub mod relay;
 pub mod resctrl;
 pub mod scratch;
+pub mod series;
 pub mod server;
 pub mod stop;
 pub mod transparent;

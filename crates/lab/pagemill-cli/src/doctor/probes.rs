@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
+use pagemill_fabric::counted::EMULATOR;
 use pagemill_gpu::show_bytes;
 use pagemill_linux::resctrl::{CacheInfo, MOUNT, Mounted, Tree};
-use pagemill_vm::{KERNEL_SERIES, is_of_series, kernel_series_in_words};
+use pagemill_linux::series::{KERNEL_SERIES, is_of_series, kernel_series_in_words};
 
 use super::system::System;
 use super::{Backend, Status};
@@ -361,22 +362,17 @@ fn open_mpi(system: &System) -> String {
 
 fn qemu(system: &System) -> Backend {
     let name = "qemu";
-    let program = format!("qemu-system-{}", std::env::consts::ARCH);
-    if system.program(&program).is_none() {
-        return Backend::missing(
+    match system.program(EMULATOR) {
+        Some(_) => Backend::ready(
             name,
-            &format!("no {program} in PATH"),
-            "sudo apt-get install qemu-system",
-        );
+            &format!("{EMULATOR}: `mrc -- PROGRAM`, `mpi --compute counted`"),
+        ),
+        None => Backend::missing(
+            name,
+            &format!("no {EMULATOR} in PATH"),
+            "sudo apt-get install qemu-user",
+        ),
     }
-    if system.can_open("/dev/kvm") {
-        return Backend::ready(name, &format!("{program}, with /dev/kvm"));
-    }
-    Backend::limited(
-        name,
-        &format!("{program}, but /dev/kvm cannot be opened: virtual machines run slowly"),
-        "sudo usermod -aG kvm \"$USER\" (on a machine with hardware virtualisation)",
-    )
 }
 
 fn file_name(path: &std::path::Path) -> String {

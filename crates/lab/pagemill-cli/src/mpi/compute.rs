@@ -1,6 +1,6 @@
 //! Where the virtual time of computing is from, and the file that keeps it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pagemill_fabric::compute::Record;
 use pagemill_fabric::counted;
@@ -40,16 +40,21 @@ pub fn time_of(arguments: &MpiArguments) -> Result<ComputeTime, Failure> {
         ComputeArgument::None => Ok(ComputeTime::None),
         ComputeArgument::Counted => Ok(ComputeTime::Counted {
             instruction_ps: arguments.instruction_ps.unwrap_or(INSTRUCTION_PS),
-            emulator: counted::emulator().ok_or_else(|| {
-                Failure::Usage(format!(
-                    "--compute counted needs {}, which is not in PATH: sudo apt-get install qemu-user",
-                    counted::EMULATOR
-                ))
-            })?,
+            emulator: emulator("--compute counted").map_err(Failure::Usage)?,
         }),
         ComputeArgument::Measured => Ok(ComputeTime::Measured(arguments.cpu_factor.unwrap_or(1.0))),
         ComputeArgument::File(path) => recorded(path),
     }
+}
+
+/// QEMU's user mode, or what `user` lacks.
+pub fn emulator(user: &str) -> Result<PathBuf, String> {
+    counted::emulator().ok_or_else(|| {
+        format!(
+            "{user} needs {}, which is not in PATH: sudo apt-get install qemu-user",
+            counted::EMULATOR
+        )
+    })
 }
 
 fn recorded(path: &Path) -> Result<ComputeTime, Failure> {

@@ -16,10 +16,9 @@ pub struct MrcArguments {
     #[arg(required_unless_present = "program", conflicts_with = "program")]
     pub trace: Option<PathBuf>,
 
-    /// Instead of a trace, a program and its arguments, whose heap is traced in a virtual machine
+    /// Instead of a trace, a program and its arguments, recorded as QEMU's user mode runs it
     ///
-    /// It has to be dynamically linked. Its libraries, and files that its arguments name, are copied into the virtual machine,
-    /// which has no network and no disk. What it writes goes to standard error.
+    /// All references of its own process to data are recorded: not those of programs that it starts. What it writes goes to standard error.
     #[arg(last = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 
@@ -27,26 +26,9 @@ pub struct MrcArguments {
     #[arg(long, value_name = "FILE", requires = "program")]
     pub stdin: Option<PathBuf>,
 
-    /// A further file or folder that the program reads
-    #[arg(long, value_name = "PATH", requires = "program")]
-    pub with: Vec<PathBuf>,
-
     /// Record every reference, not only those that miss a first cache of 32 KiB, 8 ways
     #[arg(long, requires = "program")]
     pub all_references: bool,
-
-    /// Memory of the virtual machine
-    #[arg(long = "memory", value_name = "SIZE", value_parser = values::size, default_value = "1GiB", requires = "program")]
-    pub memory_bytes: u64,
-
-    /// End the virtual machine after this many seconds
-    #[arg(
-        long = "time-limit",
-        value_name = "S",
-        default_value_t = 600,
-        requires = "program"
-    )]
-    pub time_limit_s: u32,
 
     /// Keep the trace in this file
     #[arg(long, value_name = "FILE", requires = "program")]

@@ -25,7 +25,7 @@ pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
     let recording = match &arguments.trace {
         Some(_) => None,
         None => {
-            // What is wrong with the cache is said before a machine is started.
+            // What is wrong with the cache is said before the program is started.
             colors(arguments)?;
             Some(record::record(arguments)?)
         }
@@ -100,8 +100,12 @@ fn read(arguments: &MrcArguments, path: &Path, mut mrc: Mrc) -> Result<ResultSet
     progress.finish_and_clear();
     mrc.finish().map_err(|error| match error {
         MrcError::Empty if arguments.trace.is_none() => Failure::Run(format!(
-            "{name}: its heap was not referred to{}; what is static or on the stack has no colors, and is not watched",
-            if arguments.all_references { "" } else { ", or always hit the first cache (--all-references records that, too)" }
+            "{name}: no reference was recorded{}",
+            if arguments.all_references {
+                ""
+            } else {
+                " (--all-references records those that hit the first cache, too)"
+            }
         )),
         error => unreadable(&error),
     })

@@ -1,20 +1,17 @@
-//! Where the virtual machine's sources are, and where what is fetched and built for it is kept.
+//! Where the sources of the emulator's plugin are.
 
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// Names the folder for what is fetched and built.
-const FOLDER_VARIABLE: &str = "PAGEMILL_VM";
-
-/// The sources of the module, as the Debian package has them, or a checkout.
+/// `kmod/`, as the Debian package has them, or a checkout.
 pub fn sources() -> Result<PathBuf, Failure> {
     let own = std::env::current_exe()
         .and_then(|own| own.canonicalize())
         .map_err(|error| Failure::Run(format!("cannot find this program: {error}")))?;
     sources_of(&own).ok_or_else(|| {
         Failure::NoDevice(format!(
-            "the sources of the kernel module are not with {}: install the package pagemill, or build pagemill in a checkout",
+            "the sources of the emulator's plugin are not with {}: install the package pagemill, or build pagemill in a checkout",
             own.display()
         ))
     })
@@ -26,26 +23,6 @@ fn sources_of(program: &Path) -> Option<PathBuf> {
     folders
         .flat_map(|folder| [folder.join(packaged), folder.join("kmod")])
         .find(|folder| folder.join("plugin_cache/plugin.c").is_file())
-}
-
-/// Where the kernel is kept, and what is built for it.
-pub fn folder() -> Result<PathBuf, Failure> {
-    let variable = |name: &str| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    let cache = || variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-    let folder = variable(FOLDER_VARIABLE)
-        .or_else(|| Some(cache()?.join("pagemill/vm")))
-        .ok_or_else(|| {
-            Failure::Usage(format!(
-                "there is no folder for the virtual machine: set {FOLDER_VARIABLE} to one"
-            ))
-        })?;
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| Failure::Usage(format!("cannot make {}: {error}", folder.display())))?;
-    Ok(folder)
 }
 
 #[cfg(test)]

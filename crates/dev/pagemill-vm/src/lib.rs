@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `suite.rs` | what one boot consists of: modules, programs, machine, tests |
-//! | `series.rs`, `architecture.rs` | the kernels and processors that the modules are written for |
+//! | `architecture.rs` | the processors that the modules are written for |
 //! | `checked.rs` | kernels that check what they do, built from Debian's source |
 //! | `kernel.rs`, `debian.rs`, `archive.rs` | kernel, headers, busybox, QEMU: found or fetched from Debian's package index |
 //! | `system.rs` | a minimal Debian of another release, whose compiler builds modules for its kernel |
@@ -27,7 +27,6 @@ mod plugin;
 pub mod process;
 mod protocol;
 mod qemu;
-mod series;
 mod suite;
 mod system;
 
@@ -42,10 +41,10 @@ pub use checked::CHECKS;
 pub use claim::Claim;
 pub use files::entries;
 pub use kernel::{Kernel, Provided};
+pub use pagemill_linux::series::{KERNEL_SERIES, is_of_series, kernel_series_in_words};
 pub use plugin::{Plugin, Traced, trace};
 pub use protocol::{Outcome, Report};
 pub use qemu::version as emulator_version;
-pub use series::{KERNEL_SERIES, is_of_series, kernel_series_in_words};
 pub use suite::{Machine, Suite, Test};
 pub use system::System;
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use pagemill_linux::series::{KERNEL_SERIES, is_of_series};
 use serde::Deserialize;
 
 use crate::architecture::{Architecture, architecture_names};
@@ -11,7 +12,6 @@ use crate::checked::CHECKS;
 use crate::claim::Claim;
 use crate::files::entries;
 use crate::plugin::Plugin;
-use crate::series::{KERNEL_SERIES, is_of_series};
 
 /// Modules, programs, machine and tests of one boot.
 #[derive(Debug, Default, Deserialize)]
