@@ -26,7 +26,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-ptx", 39379),
     ("pagemill-python", 2338),
     ("pagemill-report", 7855),
-    ("pagemill-run", 8480),
+    ("pagemill-run", 8489),
     ("pagemill-scenario", 6705),
     ("pagemill-sim", 28428),
     ("pagemill-testkit", 1697),

@@ -32,6 +32,7 @@ title = "A CUDA program"
 kind = "cuda"
 machine = "h100-sxm"
 program.command = ["program"]
+transfer = {}
 "#;
 
 /// What a runtime is made of.

@@ -109,7 +109,10 @@ fn a_large_question_is_scaled_and_says_so() {
 #[test]
 fn questions_without_an_answer_are_code_2() {
     let cases: &[(&[&str], &str)] = &[
-        (&["--machine", "abacus"], "v100-pcie3-x86"),
+        (
+            &["--machine", "v100-pcie3"],
+            "did you mean `v100-pcie3-x86`?",
+        ),
         (&["--machine", "gtx480"], "gtx480"),
         (&["--factor", "1e9"], "at most 64"),
         (&["--stripe", "5 KiB"], "multiple of 4 KiB"),

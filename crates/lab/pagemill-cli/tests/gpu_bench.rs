@@ -75,7 +75,7 @@ fn wrong_usage_is_found_before_anything_is_run() {
         (&["--stripe", "3MiB"], "use 4 KiB, 64 KiB or 2 MiB"),
         (&["--stripe", "2"], "unit"),
         (&["--gpu-memory", "1TiB"], "ask for less"),
-        (&["--repeat", "0"], "invalid value '0'"),
+        (&["--repeat", "0"], "is 0: use a number of at least 1"),
     ];
     for (arguments, expected) in cases {
         let error = bench(folder.path(), "", arguments).error(2);

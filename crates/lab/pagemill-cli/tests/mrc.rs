@@ -191,8 +191,10 @@ fn a_program_s_curve_is_the_one_that_is_known() {
         return;
     }
     let arguments = ["mrc", "--format", "json", "--", "./stream"];
-    let curve: Value =
-        serde_json::from_str(&run_in(folder.path(), &arguments).result()).expect("JSON");
+    let finished = run_in(folder.path(), &arguments);
+    // What the program prints goes to standard error.
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let curve: Value = serde_json::from_str(&finished.stdout).expect("JSON");
     let rows = curve["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 64);
     for row in rows {

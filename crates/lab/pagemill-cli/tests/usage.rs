@@ -236,7 +236,6 @@ fn bad_usage_is_code_2() {
         &[][..],
         &["walk"],
         &["run"],
-        &["run", "smoke", "--jobs", "0"],
         &["run", "smoke", "--jobs", "many"],
         &["run", "smoke", "--format", "xml"],
         &["run", "smoke", "--set"],
@@ -250,6 +249,11 @@ fn bad_usage_is_code_2() {
             "{arguments:?}: {message}"
         );
     }
+    let none = run(&["run", "smoke", "--jobs", "0"]).error(2);
+    assert!(
+        none.contains("--jobs <N> is 0: use a number of at least 1"),
+        "{none}"
+    );
 }
 
 /// Change detector: the shape of a message about bad input.

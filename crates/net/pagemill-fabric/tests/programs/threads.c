@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int is_multiple = argc > 1 && strcmp(argv[1], "multiple") == 0;
     int rank, provided, level = is_multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
     MPI_Init_thread(&argc, &argv, level, &provided);
