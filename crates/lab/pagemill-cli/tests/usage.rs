@@ -45,8 +45,8 @@ Options:
   -h, --help     Print help
   -V, --version  Print version
 
-Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU, kernel module or virtual
-machine that was asked for is not there, 130 ended by Ctrl-C.
+Exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 the GPU, kernel module or emulator
+that was asked for is not there, 130 ended by Ctrl-C.
 "#);
     assert_snapshot!(run(&["run", "--help"]).result(), @r#"
 Run a scenario and show its results
