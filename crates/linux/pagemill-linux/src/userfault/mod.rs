@@ -2,7 +2,6 @@
 //!
 //! * [`FaultWatch`]: who touches pages of shared memory files.
 //! * [`Userfault`]: private memory whose pages come and go: [`Paged`] memory, and [`Frames`] that its pages are made of.
-//! * [`Guest`]: memory of another process, a virtual machine's, whose pages come from elsewhere.
 //! * [`Answering`]: faults that the faulting thread answers itself, in a signal handler.
 //! * [`Support`]: what this kernel has, and lets this user have.
 //!
