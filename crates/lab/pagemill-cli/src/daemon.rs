@@ -1,8 +1,38 @@
 //! What the commands that serve at a socket have in common.
 
 use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+
+use pagemill_linux::stop::Stopper;
 
 use crate::failure::Failure;
+
+/// Signals that ask a daemon to end. They are heard from the start: whoever sees the socket may already send one.
+pub struct Signals(Receiver<()>);
+
+impl Signals {
+    pub fn hear() -> Result<Self, Failure> {
+        let (heard, signals) = channel();
+        ctrlc::set_handler(move || {
+            // Once is enough.
+            let _ = heard.send(());
+        })
+        .map_err(|error| Failure::Run(format!("cannot wait for signals: {error}")))?;
+        Ok(Self(signals))
+    }
+
+    pub fn wait(&self) {
+        let _ = self.0.recv();
+    }
+
+    /// Has the first one end what `stopper` ends.
+    pub fn end(self, stopper: Stopper) {
+        std::thread::spawn(move || {
+            self.wait();
+            stopper.stop();
+        });
+    }
+}
 
 /// Who may connect, from text such as `660`.
 pub fn socket_mode(text: &str) -> Result<u32, Failure> {

@@ -7,11 +7,12 @@ use pagemill_policy::coloring::quota::QUOTA_POLICIES;
 use super::arguments::ServeArguments;
 use super::backend::colors;
 use super::socket;
-use crate::daemon::{make_folder_of, socket_mode};
+use crate::daemon::{Signals, make_folder_of, socket_mode};
 use crate::failure::Failure;
 
 pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let config = config(arguments)?;
+    let signals = Signals::hear()?;
     make_folder_of(&config.socket)?;
     let mut coordinator = Coordinator::new(&config).map_err(failed)?;
     let tree = Mounted::at(&arguments.resctrl);
@@ -19,9 +20,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let clean = move || drop(remove_abandoned(&tree));
     clean();
     coordinator.after_leave(clean);
-    let stopper = coordinator.stopper();
-    ctrlc::set_handler(move || stopper.stop())
-        .map_err(|error| Failure::Run(format!("cannot wait for signals: {error}")))?;
+    signals.end(coordinator.stopper());
     eprintln!(
         "dividing {} colors at {}, policy {}",
         config.colors,

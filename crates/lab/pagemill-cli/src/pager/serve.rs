@@ -1,6 +1,5 @@
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use pagemill_pager::remote::{Address, Server, ServerConfig, Token, read_metrics};
@@ -8,6 +7,7 @@ use pagemill_pager::store::Store;
 use pagemill_pager::{Place, Setup};
 
 use super::arguments::{ServeArguments, StatusArguments, TenantArguments};
+use crate::daemon::Signals;
 use crate::failure::Failure;
 use crate::output;
 
@@ -34,15 +34,10 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     };
     let store = store(arguments)?;
     let name = store.name();
+    let signals = Signals::hear()?;
     let server = Server::start(config, store).map_err(usage)?;
     eprintln!("serving pages at {} from {name}", server.address());
-    let (stop, stopped) = channel();
-    ctrlc::set_handler(move || {
-        // Once is enough.
-        let _ = stop.send(());
-    })
-    .map_err(|error| Failure::Run(format!("cannot wait for signals: {error}")))?;
-    let _ = stopped.recv();
+    signals.wait();
     Ok(())
 }
 

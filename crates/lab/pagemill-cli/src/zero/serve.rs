@@ -6,7 +6,7 @@ use pagemill_zero::pool::{Config, Pool, Quota, Recycle, ShelfSpec};
 
 use super::arguments::ServeArguments;
 use super::kernel;
-use crate::daemon::{make_folder_of, socket_mode};
+use crate::daemon::{Signals, make_folder_of, socket_mode};
 use crate::failure::Failure;
 
 pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
@@ -15,13 +15,12 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         return kernel::help(engine, arguments);
     };
     let config = config(arguments, pages)?;
+    let signals = Signals::hear()?;
     let reserve = reserve(arguments, &config)?;
     make_folder_of(&config.socket)?;
     let name = engine.name();
     let mut pool = Pool::new(&config, engine).map_err(failed)?;
-    let stopper = pool.stopper();
-    ctrlc::set_handler(move || stopper.stop())
-        .map_err(|error| Failure::Run(format!("cannot wait for signals: {error}")))?;
+    signals.end(pool.stopper());
     eprintln!(
         "serving {} pages of {} at {}, engine {name}",
         config.pages(),
