@@ -12,13 +12,13 @@
 name=$1 colors1=$2 colors2=$3 program1=$4 program2=$5
 . color_wait
 
-# start NUMBER COLORS PROGRAM: it begins when there is a file `go`.
+# start NUMBER COLORS PROGRAM: it begins when there is a file `go`, and waits for that once there is a file NUMBER.waits.
 start() {
 	colors=
 	[ "$2" = all ] || colors="--colors $2"
 	# Two words, or none.
 	# shellcheck disable=SC2086
-	pagemill color run $colors -- sh -c "until [ -e $folder/go ]; do sleep 0.1; done; exec $3" \
+	pagemill color run $colors -- sh -c ": >$folder/$1.waits; until [ -e $folder/go ]; do sleep 0.1; done; exec $3" \
 		>"$folder/$1.out" 2>"$folder/$1.log" &
 }
 
@@ -34,9 +34,11 @@ fi
 start 1 "$colors1" "$program1"
 first=$!
 wait_until "the first task has colors" grep -q "$given" "$folder/1.log"
+wait_until "the first program waits" test -e "$folder/1.waits"
 start 2 "$colors2" "$program2"
 second=$!
 wait_until "the second task has colors" grep -q "$given" "$folder/2.log"
+wait_until "the second program waits" test -e "$folder/2.waits"
 
 cache_count begin
 : >"$folder/go"

@@ -6,6 +6,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use memchr::memmem;
+
 use crate::failure::Failure;
 
 /// The library that is `given`, else the one called `name` of this command.
@@ -49,7 +51,7 @@ fn check_program(program: &OsStr) -> Result<(), Failure> {
         // What cannot be read is the kernel's to refuse.
         let _ = file.take(NAMES_BYTES).read_to_end(&mut bytes);
     }
-    let has = |name: &[u8]| bytes.windows(name.len()).any(|part| part == name);
+    let has = |name: &[u8]| memmem::find(&bytes, name).is_some();
     let runtime = RUNTIMES.iter().find(|(name, _)| has(name));
     runtime.map_or(Ok(()), |(_, runtime)| {
         let program = path.display();
