@@ -108,7 +108,7 @@ fn loads_beyond(rows: &[Row]) -> Option<String> {
         .filter(|loads| *loads > 0.0)
         .fold((0.0, 0), |(loads, points), own| (loads + own, points + 1));
     (points > 0).then(|| {
-        format!("{loads} loads beyond an allocation read zeros in {points} rows (limits.read_granule): the program has a mistake")
+        format!("loads beyond an allocation read zeros: {loads}, in rows: {points} (limits.read_granule); a card lets them pass, too, and `--check` shows where they are")
     })
 }
 

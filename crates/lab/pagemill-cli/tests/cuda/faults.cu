@@ -7,6 +7,7 @@
 #define SHOW(call) printf("%s\n", cudaGetErrorName(call))
 
 __global__ void write_at(int *to, long long at) { to[at] = 7; }
+__global__ void read_at(int *to, long long at) { *to = to[at]; }
 __global__ void misaligned(char *to) { *(int *)(to + 1) = 7; }
 __global__ void claim(int value) { assert(value == 1); }
 __global__ void stop() { __trap(); }
@@ -36,6 +37,15 @@ static void run(const char *what) {
         SHOW(cudaGetLastError());
         SHOW(cudaMalloc((void **)&memory, 4));
         SHOW(cudaPeekAtLastError());
+    } else if (!strcmp(what, "beyond")) {
+        // Its 64 bytes are rounded to 2 MiB, and those behind read as zero.
+        read_at<<<1, 1>>>(memory, 16);
+        SHOW(cudaDeviceSynchronize());
+        int held = 1;
+        SHOW(cudaMemcpy(&held, memory, sizeof held, cudaMemcpyDeviceToHost));
+        SHOW(held == 0 ? cudaSuccess : cudaErrorUnknown);
+        read_at<<<1, 1>>>(memory, 1 << 19);
+        SHOW(cudaDeviceSynchronize());
     } else if (!strcmp(what, "misaligned")) {
         misaligned<<<1, 1>>>((char *)memory);
         SHOW(cudaDeviceSynchronize());

@@ -36,7 +36,7 @@ impl GpuPoint {
             .section("workload")
             .and_then(|section| WorkloadSpec::read(section, input.seed));
         let (transfer, machine) = transfer_and_machine(root, input, None);
-        let limits = limits(root);
+        let limits = limits(root, Limits::default());
         let detail = root.or("detail", Detail::Full, detail);
         Some(Self {
             detail: detail?,
@@ -85,11 +85,11 @@ pub(crate) fn transfer_and_machine(
     (transfer, machine)
 }
 
-/// Reads `[limits]`, which may be left out.
-pub(crate) fn limits(root: &mut Section<'_>) -> Option<Limits> {
+/// Reads `[limits]`; what is left out of it is that of `defaults`.
+pub(crate) fn limits(root: &mut Section<'_>, defaults: Limits) -> Option<Limits> {
     match root.optional_section("limits") {
-        Some(section) => read_limits(section),
-        None => Some(Limits::default()),
+        Some(section) => read_limits(section, defaults),
+        None => Some(defaults),
     }
 }
 
@@ -103,10 +103,10 @@ pub(crate) fn detail(node: &Node) -> Result<Detail, Wrong> {
     })
 }
 
-const READ_GRANULE_MAX: u64 = 2 << 20;
+/// What the driver of a card rounds memory to, and the largest page that a GPU protects.
+pub(crate) const READ_GRANULE_MAX: u64 = 2 << 20;
 
-fn read_limits(mut section: Section<'_>) -> Option<Limits> {
-    let defaults = Limits::default();
+fn read_limits(mut section: Section<'_>, defaults: Limits) -> Option<Limits> {
     let positive = || quantity::count(1..=u64::MAX);
     let thread_instructions = section.or(
         "thread_instructions",
@@ -118,7 +118,7 @@ fn read_limits(mut section: Section<'_>) -> Option<Limits> {
         defaults.timeline_events as u64,
         quantity::any_count,
     );
-    let read_granule_bytes = section.or("read_granule", 0, read_granule);
+    let read_granule_bytes = section.or("read_granule", defaults.read_granule_bytes, read_granule);
     Some(Limits {
         read_granule_bytes: read_granule_bytes?,
         thread_instructions: thread_instructions?,
@@ -126,7 +126,6 @@ fn read_limits(mut section: Section<'_>) -> Option<Limits> {
     })
 }
 
-/// At most what the largest page of a GPU protects.
 fn read_granule(node: &Node) -> Result<u64, Wrong> {
     let bytes: u64 = quantity::bytes(node)?;
     match bytes == 0 || (bytes.is_power_of_two() && bytes <= READ_GRANULE_MAX) {
