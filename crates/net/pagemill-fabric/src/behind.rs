@@ -49,3 +49,32 @@ impl Behind {
         found
     }
 }
+
+/// Functions in front of MPI's of the same names. Each first asks `first`, with its own name and the argument behind the arrow: what
+/// that gives is the result, and MPI's function is called if it gives none. Arguments are numbers and pointers, which travel alike.
+macro_rules! in_front {
+    ($first:path; $($name:ident($behind:ident: $text:literal) of $($argument:ident)* => $asked:ident;)*) => {$(
+        static $behind: $crate::behind::Behind = $crate::behind::Behind::new($text);
+
+        /// MPI's function of this name.
+        ///
+        /// # Safety
+        /// As MPI says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: usize),*) -> std::ffi::c_int {
+            let behind = $behind.find();
+            if behind.is_null() {
+                return $crate::behind::NO_MPI;
+            }
+            if let Some(result) = $first(stringify!($name), $asked) {
+                return result;
+            }
+            type Function = unsafe extern "C" fn($($crate::behind::in_front!(@word $argument)),*) -> std::ffi::c_int;
+            // SAFETY: MPI's function of this name takes as many numbers and pointers; the caller's promises are passed on.
+            unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(behind)($($argument),*) }
+        }
+    )*};
+    (@word $argument:ident) => { usize };
+}
+
+pub(crate) use in_front;

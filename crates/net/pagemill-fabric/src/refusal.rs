@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::behind::{Behind, NO_MPI};
+use crate::behind::{Behind, in_front};
 use crate::open_mpi::{version_of, version_text};
 
 /// Where launchers tell a process its rank before `MPI_Init`.
@@ -83,33 +83,8 @@ fn window_refusal(call: &str) -> String {
     )
 }
 
-/// Arguments are numbers and pointers, which travel alike.
-macro_rules! windows_over_messages {
-    ($($name:ident($behind:ident: $text:literal) of $($argument:ident)* => $communicator:ident;)*) => {$(
-        static $behind: Behind = Behind::new($text);
-
-        /// MPI's function of this name.
-        ///
-        /// # Safety
-        /// As MPI says.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($argument: usize),*) -> c_int {
-            let behind = $behind.find();
-            if behind.is_null() {
-                return NO_MPI;
-            }
-            if let Some(error) = refused_window(stringify!($name), $communicator) {
-                return error;
-            }
-            type Function = unsafe extern "C" fn($(windows_over_messages!(@word $argument)),*) -> c_int;
-            // SAFETY: MPI's function of this name takes as many numbers and pointers; the caller's promises are passed on.
-            unsafe { std::mem::transmute::<*mut c_void, Function>(behind)($($argument),*) }
-        }
-    )*};
-    (@word $argument:ident) => { usize };
-}
-
-windows_over_messages! {
+in_front! {
+    refused_window;
     MPI_Win_create(CREATE: c"MPI_Win_create") of base bytes unit info comm window => comm;
     PMPI_Win_create(PMPI_CREATE: c"PMPI_Win_create") of base bytes unit info comm window => comm;
     MPI_Win_allocate(ALLOCATE: c"MPI_Win_allocate") of bytes unit info comm base window => comm;
@@ -118,23 +93,15 @@ windows_over_messages! {
     PMPI_Win_create_dynamic(PMPI_DYNAMIC: c"PMPI_Win_create_dynamic") of info comm window => comm;
 }
 
-type SessionInit = unsafe extern "C" fn(usize, usize, usize) -> c_int;
-
-static SESSION_INIT: Behind = Behind::new(c"MPI_Session_init");
-
-/// MPI's function of this name, which only libraries have that are refused.
-///
-/// # Safety
-/// As MPI says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Session_init(info: usize, handler: usize, session: usize) -> c_int {
-    let behind = SESSION_INIT.find();
-    if behind.is_null() {
-        return NO_MPI;
-    }
+/// Only libraries that are refused have sessions.
+fn refused_session(_call: &str, _info: usize) -> Option<c_int> {
     end_if_not_simulated();
-    // SAFETY: MPI's function of this name takes a number or pointer each; the caller's promises are passed on.
-    unsafe { std::mem::transmute::<*mut c_void, SessionInit>(behind)(info, handler, session) }
+    None
+}
+
+in_front! {
+    refused_session;
+    MPI_Session_init(SESSION_INIT: c"MPI_Session_init") of info handler session => info;
 }
 
 #[cfg(test)]
