@@ -7,7 +7,7 @@ use pagemill_linux::stop::Stopper;
 
 use crate::failure::Failure;
 
-/// Signals that ask a daemon to end. They are heard from the start: whoever sees the socket may already send one.
+/// Signals that ask a daemon to end. They are heard from the start: a client that sees the socket may send one already.
 pub struct Signals(Receiver<()>);
 
 impl Signals {

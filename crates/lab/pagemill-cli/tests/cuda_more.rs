@@ -225,3 +225,25 @@ fn a_time_says_of_which_gpu_and_mode_it_is() {
         assert!(!rows.contains(" 0 ns"), "{table}");
     }
 }
+
+#[test]
+fn a_load_beyond_an_allocation_passes_where_a_card_rounds_memory() {
+    let Some(toolkit) = Toolkit::find() else {
+        return;
+    };
+    let program = toolkit.compile(&source("faults"), "faults_beyond", &[]);
+    let refused = "cudaErrorIllegalAddress";
+    for (options, passes) in [
+        (&[][..], true),
+        (&["--set", "limits.read_granule=0 B"][..], false),
+        (&["--check"][..], false),
+    ] {
+        let finished = run(&program, options, &["beyond"]);
+        let codes: Vec<&str> = finished.stdout.lines().take(5).collect();
+        assert_eq!(codes[1] == "cudaSuccess", passes, "{options:?}: {codes:?}");
+        assert_eq!(codes[4], refused, "{options:?}: {}", finished.stderr);
+        let said = format!("{}{}", finished.stdout, finished.stderr);
+        let is_noted = said.contains("loads beyond an allocation read zeros: 1, in rows: 1");
+        assert_eq!(is_noted, passes, "{options:?}: {said}");
+    }
+}

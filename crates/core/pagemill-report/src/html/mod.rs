@@ -363,6 +363,8 @@ fn description_section(section: &DescriptionSection) -> Markup {
         } }
     };
     html! {
+        // On a line of its own, as tools that compare pages see it.
+        (PreEscaped("\n"))
         details {
             summary { (section.title) }
             (framed(&section.title, &heads[..2 + usize::from(has_sources)], &rows))
