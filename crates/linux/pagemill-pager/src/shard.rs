@@ -84,6 +84,8 @@ impl Job {
 
 impl Site {
     pub fn new(unit: u64, shards: usize, page_units: u32) -> Self {
+        // Neighboring blocks lie in different shards, so that threads that each work on one seldom meet at a lock; a block never
+        // lies in two, so that no policy has to look beyond its shard.
         let (block, within) = (unit / BLOCK_UNITS, (unit % BLOCK_UNITS) as u32);
         let own_block = block / shards as u64;
         let pages = BLOCK_PAGES / page_units;
@@ -126,6 +128,8 @@ impl Shard {
 
     /// Some page has arrived or left: wakes those who wait. A system call is made only if there are any.
     pub fn notify(&self, state: MutexGuard<'_, State>) {
+        // Read under the lock: a thread that comes to wait later sees what has changed, and does not. Woken without it, since the
+        // woken thread would run into it.
         let is_awaited = state.waiting > 0;
         drop(state);
         if is_awaited {
@@ -246,6 +250,7 @@ impl State {
     /// Notes what a job has kept.
     pub fn note(&mut self, page: u32, records: &[Record]) {
         let (block, page) = self.place(page);
+        // Memory is bounded by what is kept outside: pages that only ever were in frames cost no record.
         let is_empty = records.iter().all(Record::is_empty);
         if is_empty && self.records[block].is_none() {
             return;

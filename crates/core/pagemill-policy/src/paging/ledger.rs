@@ -146,6 +146,7 @@ impl Ledger {
         plan.evict.clear();
         plan.fetch.clear();
         let place = self.page(page);
+        // Asked first: what is on its way in counts as resident already, and its bytes are not there.
         if place.in_transit {
             return Fault::InTransit;
         }
@@ -154,6 +155,7 @@ impl Ledger {
         }
         let first = u64::from(page) * u64::from(self.page_units) + u64::from(unit);
         let wanted = self.read_ahead.faulted(first);
+        // Fetches are booked before room is made, so that no victim is a page of the same plan: those are in transit by now.
         self.plan_fetches(page, &wanted, plan);
         if self.tracks_faults {
             self.faults.note(page);
@@ -171,6 +173,7 @@ impl Ledger {
         let start = wanted.start.max(u64::from(first_page) * page_units);
         let end = wanted.end.min(u64::from(end_page) * page_units);
         let (first, last) = (start / page_units, (end - 1) / page_units);
+        // The faulted page leads: a thread waits for it, and for the others nobody does.
         let others = (first as u32..=last as u32).filter(|other| *other != page);
         for fetched in std::iter::once(page).chain(others) {
             let of_page = u64::from(fetched) * page_units;
@@ -214,6 +217,7 @@ impl Ledger {
         let mut units = PageMask::EMPTY;
         for stretch in grown.stretches() {
             let request = bytes_of(stretch);
+            // A policy may have moved more than the stretch before this one asked for.
             if self.valid.contains(request) {
                 continue;
             }
@@ -242,6 +246,7 @@ impl Ledger {
                 return;
             };
             self.chunks.remove(page);
+            // All of it: the list ranks pages, and knows nothing of their units.
             let place = self.pages.get_mut(page);
             let units = std::mem::take(&mut place.resident);
             place.in_transit = true;
@@ -285,6 +290,7 @@ impl Ledger {
         debug_assert!(place.in_transit);
         place.in_transit = false;
         if !place.resident.is_empty() {
+            // Newest at its arrival, not at its fault: a page that was long on its way is not the next to go.
             self.chunks.extend_to(page + 1);
             self.chunks.push(page);
         }

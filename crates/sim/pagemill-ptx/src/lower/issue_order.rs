@@ -26,12 +26,15 @@ pub(super) fn run(program: &mut Program, graph: &Graph, infos: &mut [Instruction
     let Some(live) = liveness::analyze(program, graph) else {
         return;
     };
+    // A kernel that needs more registers as written has them anyway, so hoisting up to that many costs no occupancy.
     let budget = live.pressure.max(REGISTER_BUDGET);
     let scattered = scattered(program, graph, infos.len());
     for (block, bounds) in graph.blocks.iter().enumerate() {
         let micros = &program.micros[bounds.start..bounds.end];
         let units = effects::units(micros, infos, &scattered);
         let windows = windows(&units);
+        // Blocks keep their places, and fences theirs in a block: what is live between windows stays as it was, so that each is
+        // ordered by itself.
         let ends = live_at_ends(program, graph, &live, block, &units, &windows);
         for (window, live) in windows.into_iter().zip(&ends) {
             let units = &units[window];
@@ -50,6 +53,7 @@ fn scattered(program: &Program, graph: &Graph, infos: usize) -> Vec<bool> {
     for (block, bounds) in graph.blocks.iter().enumerate() {
         for micro in &program.micros[bounds.start..bounds.end] {
             let info = micro.info as usize;
+            // Its number cannot change in one block and stay in the other.
             scattered[info] |= home[info] != usize::MAX && home[info] != block;
             home[info] = block;
         }
@@ -102,6 +106,7 @@ fn rearrange(micros: &mut [Micro], units: &[Unit], order: &[usize], infos: &mut 
     numbers.sort_unstable();
     let mut moved = Vec::new();
     let mut renumbered = Vec::with_capacity(order.len());
+    // Numbers stay ascending along the code, as all that is kept by instruction expects; what is known of one moves with it.
     for (&unit, &number) in order.iter().zip(&numbers) {
         let unit = &units[unit];
         renumbered.push((number, infos[unit.info as usize].clone()));

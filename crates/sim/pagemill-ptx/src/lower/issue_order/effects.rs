@@ -39,6 +39,7 @@ impl Place {
         if self.space != other.space {
             return self.space == Space::Generic || other.space == Space::Generic;
         }
+        // Two offsets from the same value of the same register tell; two registers may hold one address.
         let is_apart = self.end <= other.first || other.end <= self.first;
         !(self.base.is_some() && self.base == other.base && is_apart)
     }
@@ -88,6 +89,7 @@ pub(super) fn units(micros: &[Micro], infos: &[InstructionInfo], scattered: &[bo
                 latency: latency(micro),
             }),
         }
+        // From here on, an address by this register is another one.
         for dst in &micro.dsts {
             *values.entry(*dst).or_insert(0) += 1;
         }
@@ -153,6 +155,7 @@ fn place(
 }
 
 fn latency(micro: &Micro) -> u32 {
+    // Not those of a machine, since code is lowered once for all: only which of two chains is the longer one decides.
     match &micro.aux {
         Aux::Memory(memory) if memory.kind == AccessKind::Store => 4,
         Aux::Memory(memory) => match memory.space {

@@ -50,6 +50,8 @@ impl<'a> Window<'a> {
     }
 
     fn must_follow(&mut self, first: usize, then: usize) {
+        // A pass brings pairs in the order of `then`, so the same pair again is the last one. A pair of both passes counts twice, and
+        // is released twice.
         if first != then && self.after[first].last() != Some(&then) {
             self.after[first].push(then);
             self.waits_for[then] += 1;
@@ -64,6 +66,7 @@ impl<'a> Window<'a> {
                 if let Some(&first) = writer.get(&register) {
                     self.must_follow(first, unit);
                 }
+                // A later write of the register has to wait for this read: registers keep their names.
                 readers.entry(register).or_default().push(unit);
             }
             for register in self.writes[unit].clone() {
@@ -88,6 +91,7 @@ impl<'a> Window<'a> {
     }
 
     fn measure(&mut self, units: &[Unit]) {
+        // What waits stands behind, so one pass from the end sees each path whole.
         for unit in (0..units.len()).rev() {
             let longest = self.after[unit].iter().map(|&after| self.path[after]).max();
             self.path[unit] = longest.unwrap_or(0) + units[unit].latency.max(1);
@@ -118,6 +122,7 @@ impl<'a> Window<'a> {
         while !ready.is_empty() {
             let growth = |unit: usize| self.growth(unit, &uses);
             let within = held < i64::from(budget);
+            // Within the budget by time, beyond it by room. The order as written breaks ties, so that the result is one.
             let rank = |&(_, &unit): &(usize, &usize)| match within {
                 true => (i64::from(u32::MAX - self.path[unit]), unit),
                 false => (growth(unit), unit),

@@ -1,5 +1,6 @@
 //! The way of a memory request: TLB and page walk, page state, L1, interconnect, L2 slice, DRAM.
 
+mod in_place;
 mod loads;
 mod replay;
 
@@ -18,8 +19,8 @@ use crate::gpu::memory::translator::Translator;
 use crate::gpu::pages::{Manager, Moves, Pages, Place, Sleeping, Touch};
 use crate::gpu::stats::MemoryStats;
 use crate::gpu::stream::AccessKind;
-use crate::gpu::{ALL_SECTORS, SECTOR_SHIFT, SEGMENT_BYTES, SEGMENT_SHIFT};
-use crate::parts::cache::{Cache, CacheSpec, Lookup};
+use crate::gpu::{ALL_SECTORS, SEGMENT_BYTES, SEGMENT_SHIFT};
+use crate::parts::cache::{Cache, CacheSpec};
 use crate::parts::link::Direction;
 use crate::parts::ports::Port;
 use crate::timeline::Timeline;
@@ -170,6 +171,7 @@ impl MemoryPath {
     /// Page number as the TLBs know it.
     #[inline]
     fn page_key(&self, segment: u64) -> u32 {
+        // One key space for all pages: managed ones count from 0, and are fewer than the others begin at.
         match self.pages.managed(segment) {
             Some(index) => (index >> self.page_segments_shift) as u32,
             // Apart from managed pages: module variables and local memory.
@@ -180,6 +182,7 @@ impl MemoryPath {
     /// A request leaves the load-store unit of its SM.
     #[inline]
     pub(crate) fn issue(&mut self, at: Picos, request: &Request) -> Progress {
+        // At issue, not at arrival: what a program touched does not depend on who was faster.
         if let Some(index) = self.pages.managed(request.segment) {
             self.touched.mark(index);
         }
@@ -252,6 +255,7 @@ impl MemoryPath {
             AccessKind::Store if request.route == Route::Local => self.store_local(at, request),
             AccessKind::Store => {
                 let sm = &mut self.sms[request.sm as usize];
+                // Written through: no L1 is ever the only place of bytes that other SMs may read.
                 sm.l1.store_through(request.segment);
                 let [way_out, port] = self.store_busy[usize::from(request.sectors)];
                 let start = sm.inject.book(at, way_out);
@@ -264,6 +268,7 @@ impl MemoryPath {
                 ))
             }
             AccessKind::Atomic | AccessKind::Reduction => {
+                // Carried out in the slice, which is the one place that all SMs share; the SM's own copy is old after it.
                 let sm = &mut self.sms[request.sm as usize];
                 sm.l1.invalidate(request.segment);
                 let start = sm.inject.book(at, self.line_busy);
@@ -275,48 +280,6 @@ impl MemoryPath {
                     u32::from(request.lanes),
                 );
                 Progress::Done(data + self.crossing)
-            }
-        }
-    }
-
-    /// A request for CPU memory that the GPU uses in place: L1 keeps its lines for the kernel, nothing else does.
-    #[cold]
-    fn over_the_link(&mut self, at: Picos, request: &Request) -> Progress {
-        let (requests, bytes) = reads(request.sectors);
-        let sm = &mut self.sms[request.sm as usize];
-        match request.kind {
-            AccessKind::Load if request.route == Route::PastL1 => {
-                Progress::Done(self.host_link.link.read(at, requests, bytes))
-            }
-            AccessKind::Load => match sm.l1.load_sectors(at, request.segment, request.sectors) {
-                Lookup::Hit(data_at) => Progress::Done(data_at.max(at + self.l1_hit)),
-                Lookup::Blocked(free_at) => Progress::Blocked(free_at, Stage::InPlace),
-                Lookup::Miss(miss) => {
-                    let (requests, bytes) = reads(miss.sectors);
-                    let done = self.host_link.link.read(at, requests, bytes);
-                    self.sms[request.sm as usize].l1.fill(miss, done);
-                    self.write_local_back(at, request.sm, miss.writeback);
-                    Progress::Done(done)
-                }
-            },
-            AccessKind::Store => {
-                sm.l1.store_through(request.segment);
-                Progress::Done(
-                    self.host_link
-                        .link
-                        .transfer(at, Direction::ToCpu, bytes)
-                        .done,
-                )
-            }
-            AccessKind::Atomic | AccessKind::Reduction => {
-                sm.l1.invalidate(request.segment);
-                let read = self.host_link.link.read(at, requests, bytes);
-                Progress::Done(
-                    self.host_link
-                        .link
-                        .transfer(read, Direction::ToCpu, bytes)
-                        .done,
-                )
             }
         }
     }
@@ -471,6 +434,7 @@ impl MemoryPath {
 
     #[cold]
     fn carry_out(&mut self, mut moves: Moves) {
+        // Before the next request is looked at: a translation that outlives its page would hit in memory that another page has.
         for left in &moves.left {
             let page_of = |address: u64| address >> SEGMENT_SHIFT >> self.page_segments_shift;
             self.forget_pages(page_of(left.start), page_of(left.end - 1));
@@ -482,6 +446,7 @@ impl MemoryPath {
                 changed.extend(range.clone().step_by(granule_bytes));
             }
         }
+        // Its capacity goes back to the manager: moves come by the thousand.
         moves.clear();
         if let Some(emptied) = self.pages.manager.moves() {
             *emptied = moves;
@@ -526,6 +491,7 @@ impl MemoryPath {
     /// What was counted, summed over all parts.
     pub(crate) fn stats(&self) -> MemoryStats {
         let mut stats = self.translator.stats();
+        // Hardware asks again and again while a walk or a page is under way; here a request sleeps, and is counted as if it did.
         stats.tlb_lookups += self.retries.count();
         stats.tlb_misses += self.retries.count();
         for sm in &self.sms {
@@ -542,13 +508,6 @@ impl MemoryPath {
         stats.touched_bytes = self.touched.count() * SEGMENT_BYTES;
         stats
     }
-}
-
-/// How many reads bring `sectors` of a segment over the link, and how many bytes: a read for those in a row.
-fn reads(sectors: u8) -> (u64, u64) {
-    let first_of_row = sectors & !(sectors << 1);
-    let bytes = u64::from(sectors.count_ones()) << SECTOR_SHIFT;
-    (u64::from(first_of_row.count_ones()), bytes)
 }
 
 /// Number of the managed 4 KiB page of a segment, if it is one of the `managed_segments`.
@@ -582,19 +541,5 @@ fn forget_lines(cache: &mut Cache, segments: Range<u64>) {
         segments.for_each(|line| cache.invalidate(line));
     } else {
         cache.invalidate_where(|line| segments.contains(&line));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::reads;
-
-    #[test]
-    fn sectors_in_a_row_are_one_read() {
-        assert_eq!(reads(0b1111), (1, 128));
-        assert_eq!(reads(0b0001), (1, 32));
-        assert_eq!(reads(0b1110), (1, 96));
-        assert_eq!(reads(0b1011), (2, 96));
-        assert_eq!(reads(0), (0, 0));
     }
 }

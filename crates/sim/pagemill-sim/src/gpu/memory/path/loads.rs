@@ -1,6 +1,6 @@
 //! Loads of GPU memory, through L1 or past it.
 
-use super::{MemoryPath, Progress};
+use super::{MemoryPath, Progress, in_place};
 use crate::gpu::common::request::{Request, Stage};
 use crate::gpu::memory::partition::PartitionPlace;
 use crate::gpu::memory::partition_slice;
@@ -19,6 +19,7 @@ impl MemoryPath {
             Lookup::Hit(data_at) => Progress::Done(data_at.max(at + self.l1_hit)),
             Lookup::Blocked(free_at) => Progress::Blocked(free_at, Stage::Resident),
             Lookup::Miss(miss) => {
+                // The line is taken at once and filled at `done`: loads of it meanwhile hit, and get their data then.
                 let done = self.brought(at, request.sm, place, miss.sectors);
                 self.sms[request.sm as usize].l1.fill(miss, done);
                 self.write_local_back(at, request.sm, miss.writeback);
@@ -30,7 +31,7 @@ impl MemoryPath {
     /// A load that is not to be kept in L1, or finds no room there and cannot wait for it.
     pub(crate) fn load_past_l1(&mut self, at: Picos, request: &Request, stage: Stage) -> Picos {
         if stage == Stage::InPlace {
-            let (requests, bytes) = super::reads(request.sectors);
+            let (requests, bytes) = in_place::reads(request.sectors);
             return self.host_link.link.read(at, requests, bytes);
         }
         let place = self.map.place(request.segment);
