@@ -1,12 +1,12 @@
 //! The C library's functions, in terms of [`MemoryCalls`]. [`crate::replace_memory_calls`] exports them.
 
-use std::ffi::{CStr, c_int, c_long, c_void};
+use std::ffi::{c_int, c_long, c_void};
 use std::mem::transmute;
-use std::sync::OnceLock;
 
 use crate::call::Call;
 use crate::kernel::{self, for_c};
 use crate::memory_calls::MemoryCalls;
+use crate::next::Next;
 use crate::references;
 
 /// What a child may need of its stack before its faults are answered.
@@ -83,13 +83,13 @@ fn is_this_process(descriptor: c_int) -> bool {
 /// As the function itself.
 pub unsafe fn fork(calls: &'static dyn MemoryCalls) -> libc::pid_t {
     type Fork = unsafe extern "C" fn() -> libc::pid_t;
-    static NEXT: OnceLock<usize> = OnceLock::new();
+    static NEXT: Next = Next::new(c"fork");
     if let Err(error) = calls.prepare_fork() {
         return for_c(-(error as isize)) as libc::pid_t;
     }
     // The handlers of `register` do the rest.
     // SAFETY: the C library has a function of this type by this name, which calls the handlers.
-    unsafe { transmute::<usize, Fork>(next(&NEXT, c"fork"))() }
+    unsafe { transmute::<*mut c_void, Fork>(NEXT.get())() }
 }
 
 /// `_Fork`, which calls no handlers.
@@ -98,12 +98,12 @@ pub unsafe fn fork(calls: &'static dyn MemoryCalls) -> libc::pid_t {
 /// As the function itself.
 pub unsafe fn bare_fork(calls: &'static dyn MemoryCalls) -> libc::pid_t {
     type Fork = unsafe extern "C" fn() -> libc::pid_t;
-    static NEXT: OnceLock<usize> = OnceLock::new();
+    static NEXT: Next = Next::new(c"_Fork");
     if let Err(error) = calls.before_fork() {
         return for_c(-(error as isize)) as libc::pid_t;
     }
     // SAFETY: the C library has a function of this type by this name, or this one was not called.
-    let child = unsafe { transmute::<usize, Fork>(next(&NEXT, c"_Fork"))() };
+    let child = unsafe { transmute::<*mut c_void, Fork>(NEXT.get())() };
     calls.after_fork(child == 0);
     child
 }
@@ -139,13 +139,12 @@ pub unsafe fn clone(
         *mut c_void,
         *mut libc::pid_t,
     ) -> c_int;
-    static NEXT: OnceLock<usize> = OnceLock::new();
+    static NEXT: Next = Next::new(c"clone");
     // SAFETY: the C library has a function of this type by this name.
-    let next = unsafe { transmute::<usize, Clone>(next(&NEXT, c"clone")) };
+    let next = unsafe { transmute::<*mut c_void, Clone>(NEXT.get()) };
     let (parent, area, child) = (parent_id, thread_area, child_id);
-    if flags & libc::CLONE_CHILD_CLEARTID != 0
-        && let Err(error) = calls.make_plain(child.addr()..child.addr() + size_of::<libc::pid_t>())
-    {
+    let ids = Call::new(libc::SYS_clone, [0, 0, parent.addr(), child.addr()]);
+    if let Err(error) = keep_ids(calls, &ids) {
         return for_c(-(error as isize)) as c_int;
     }
     if flags & SHARES_MEMORY != 0 {
@@ -215,25 +214,29 @@ pub unsafe fn syscall(
     for_c(answer) as c_long
 }
 
+/// Makes what the kernel reads and writes while it copies a process plain: no handler answers a fault then.
+fn keep_ids(calls: &dyn MemoryCalls, call: &Call) -> Result<(), i32> {
+    let [first, bytes, parent, child, ..] = call.arguments;
+    // In the structure: its descriptor, its number twice, and the numbers that it is to have.
+    let places = match call.number {
+        libc::SYS_clone3 => {
+            references::one(calls, first, bytes)?;
+            let words = references::read::<[usize; 9]>(first).unwrap_or_default();
+            [words[1], words[2], words[3], words[8]]
+        }
+        _ => [parent, child, 0, 0],
+    };
+    let mut places = places.into_iter();
+    places.try_for_each(|place| references::one(calls, place, 64 * size_of::<libc::pid_t>()))
+}
+
 unsafe fn fork_by(calls: &'static dyn MemoryCalls, call: &Call) -> isize {
-    if let Err(error) = calls.before_fork() {
+    let prepared = keep_ids(calls, call).and_then(|()| calls.before_fork());
+    if let Err(error) = prepared {
         return -(error as isize);
     }
     // SAFETY: the caller's promise; the child goes on with a copy of this stack.
     let child = unsafe { kernel::perform(call.number, call.arguments) };
     calls.after_fork(child == 0);
     child
-}
-
-/// Address of the function that this library replaces, looked up once; without it there is nothing to go on with.
-fn next(found: &OnceLock<usize>, name: &CStr) -> usize {
-    *found.get_or_init(|| {
-        // SAFETY: the name ends with a zero byte.
-        let symbol = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
-        if symbol.is_null() {
-            // SAFETY: ends the process.
-            unsafe { libc::abort() };
-        }
-        symbol.expose_provenance()
-    })
 }

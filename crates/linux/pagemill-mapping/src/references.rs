@@ -14,6 +14,9 @@ const UPDATE_BUFFERS: usize = 16;
 /// `UFFDIO_REGISTER`: the program answers faults by itself.
 const ANSWER_FAULTS: usize = 0xc020_aa00;
 
+/// `UFFDIO_MOVE`: pages leave their place.
+const MOVE_PAGES: usize = 0xc028_aa05;
+
 /// `SOL_XDP` and `XDP_UMEM_REG` of linux/if_xdp.h: packets are read and written there.
 const UMEM: (usize, usize) = (283, 4);
 
@@ -55,6 +58,11 @@ pub unsafe fn prepare(calls: &dyn MemoryCalls, call: &Call) -> Result<(), i32> {
             .map_or(Ok(()), |[start, bytes]| {
                 one(calls, start as usize, bytes as usize)
             }),
+        libc::SYS_ioctl
+            if second as u32 as usize == MOVE_PAGES && !calls.is_own(call.arguments[0]) =>
+        {
+            read::<[usize; 3]>(third).map_or(Ok(()), |[_, from, bytes]| one(calls, from, bytes))
+        }
         _ => Ok(()),
     }
 }

@@ -138,6 +138,10 @@ impl MemoryCalls for Calls {
         unsafe { descriptors::answer(call) }
     }
 
+    fn is_own(&self, descriptor: usize) -> bool {
+        descriptors::is_kept(descriptor)
+    }
+
     fn before_end(&self, code: i32) {
         if pager().is_some() {
             threads::end_with_the_last(code);

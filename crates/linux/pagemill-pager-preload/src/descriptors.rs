@@ -42,7 +42,7 @@ fn open_ones() -> Vec<usize> {
     open
 }
 
-fn is_kept(number: usize) -> bool {
+pub fn is_kept(number: usize) -> bool {
     let word = KEPT.get(number / 64);
     word.is_some_and(|word| word.load(Ordering::Relaxed) >> (number % 64) & 1 == 1)
 }
@@ -168,9 +168,8 @@ unsafe fn close_range(first: usize, last: usize, flags: usize) -> Answer {
         }
         from = number + 1;
     }
-    if from > last && from > first {
-        0
-    } else {
-        close(from, last)
+    match from > last && from > first {
+        true => 0,
+        false => close(from, last),
     }
 }

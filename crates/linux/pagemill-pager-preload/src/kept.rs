@@ -32,10 +32,9 @@ pub unsafe extern "C" fn pthread_mutex_init(
         unsafe { libc::pthread_mutexattr_getrobust(attributes, &raw mut robust) };
     }
     let is_robust = robust == libc::PTHREAD_MUTEX_ROBUST;
-    let bytes = if is_robust {
-        size_of::<libc::pthread_mutex_t>()
-    } else {
-        0
+    let bytes = match is_robust {
+        true => size_of::<libc::pthread_mutex_t>(),
+        false => 0,
     };
     let memory = mutex.addr()..mutex.addr() + bytes;
     after_plain(

@@ -272,10 +272,9 @@ pub unsafe extern "C" fn ptrace(
         return answer;
     }
     let mut word: c_long = 0;
-    let place = if is_read {
-        (&raw mut word).addr()
-    } else {
-        data
+    let place = match is_read {
+        true => (&raw mut word).addr(),
+        false => data,
     };
     let arguments = [request as usize, process as usize, address, place, 0, 0];
     // SAFETY: the kernel's own call writes a word that is read to its last argument.

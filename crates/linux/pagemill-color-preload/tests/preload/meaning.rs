@@ -27,7 +27,7 @@ fn random_calls_on_heap_memory_leave_the_same_bytes() {
 }
 
 /// What differs on a file that stands in for the module: most of it on the module's memory, too, which is no anonymous memory either.
-const BY_NATURE: [(&str, &str); 10] = [
+const BY_NATURE: [(&str, &str); 11] = [
     (
         "madvise 8",
         "refused (`EINVAL`) by the file that stands in for the module",
@@ -38,6 +38,10 @@ const BY_NATURE: [(&str, &str); 10] = [
     ("madvise 25", "refused (`EINVAL`)"),
     ("process_madvise", "as each `madvise`"),
     ("madvise COLLAPSE after mprotect", "refused (`EINVAL`)"),
+    (
+        "ioctl UFFDIO_MOVE out of memory",
+        "refused (`EINVAL`) by the file that stands in",
+    ),
     ("realloc", "blocks above half of their size keep all of it"),
     (
         "malloc and mmap beyond RLIMIT_AS",

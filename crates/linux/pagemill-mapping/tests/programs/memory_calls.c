@@ -597,21 +597,7 @@ static void places(long number) {
     printf("odd offset: %s\n", told(mmap(NULL, SIZE, access, usual, -1, 5) == MAP_FAILED ? -1 : 0));
 }
 
-static void copy_into_untouched(long number) {
-    (void)number;
-    char *to = fresh(SIZE);
-    int file = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
-    struct uffdio_api api = {.api = UFFD_API};
-    struct uffdio_register all = {.range = {(uintptr_t)to, SIZE}, .mode = UFFDIO_REGISTER_MODE_MISSING};
-    struct uffdio_copy copy = {.dst = (uintptr_t)to, .src = (uintptr_t)p, .len = SIZE};
-
-    ioctl(file, UFFDIO_API, &api);
-    printf("%s, ", told(ioctl(file, UFFDIO_REGISTER, &all)));
-    printf("%s, ", told(ioctl(file, UFFDIO_COPY, &copy)));
-    printf("copied %lld, ", (long long)copy.copy);
-    close(file);
-    printf("wrong %d\n", wrong(to, 0, SIZE));
-}
+#include "kernel_writes.h"
 
 static void *own_and_end(void *mutex) {
     pthread_mutex_lock(mutex);
@@ -671,6 +657,8 @@ static const struct {
     {"syscall(SYS_sendto) MSG_ZEROCOPY", zero_copy, 4},
     {"ioctl UFFDIO_REGISTER", own_faults, 0},
     {"ioctl UFFDIO_COPY into untouched memory", copy_into_untouched, 0},
+    {"ioctl UFFDIO_MOVE out of memory", move_away, 0},
+    {"clone with CLONE_PARENT_SETTID into memory", number_of_child, 0},
     {"robust mutex whose owner ends", robust, 0},
     {"robust mutex, owner on a stack of pthread_attr_setstack", robust, 1},
     {"mmap MAP_32BIT, MAP_GROWSDOWN, at an odd offset", places, 0},
