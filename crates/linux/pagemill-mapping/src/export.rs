@@ -5,60 +5,25 @@ use std::mem::transmute;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+#[cfg(target_arch = "x86_64")]
+macro_rules! bits {
+    ($($number:ident)*) => {{
+        let mut bits = [0; 8];
+        $(bits[libc::$number as usize / 64] |= 1 << (libc::$number as usize % 64);)*
+        bits
+    }};
+}
+
 /// A bit for each system call that means something to [`crate::MemoryCalls`].
 #[cfg(target_arch = "x86_64")]
-pub static IS_MEMORY_CALL: [u64; 8] = bits(&[
-    libc::SYS_mmap,
-    libc::SYS_mprotect,
-    libc::SYS_munmap,
-    libc::SYS_mremap,
-    libc::SYS_madvise,
-    libc::SYS_fork,
-    libc::SYS_clone,
-    libc::SYS_mlock,
-    libc::SYS_mlockall,
-    libc::SYS_mlock2,
-    libc::SYS_mbind,
-    libc::SYS_pkey_mprotect,
-    libc::SYS_clone3,
-    libc::SYS_process_madvise,
-    libc::SYS_set_mempolicy_home_node,
-    libc::SYS_mseal,
-    libc::SYS_remap_file_pages,
-    libc::SYS_vmsplice,
-    libc::SYS_sendto,
-    libc::SYS_sendmsg,
-    libc::SYS_sendmmsg,
-    libc::SYS_io_uring_register,
-    libc::SYS_io_uring_setup,
-    libc::SYS_shmat,
-    libc::SYS_setsockopt,
-    libc::SYS_set_tid_address,
-    libc::SYS_set_robust_list,
-    libc::SYS_ioctl,
-    libc::SYS_close,
-    libc::SYS_close_range,
-    libc::SYS_dup2,
-    libc::SYS_dup3,
-    libc::SYS_setrlimit,
-    libc::SYS_prlimit64,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_seccomp,
-    libc::SYS_prctl,
-]);
-
-#[cfg(target_arch = "x86_64")]
-const fn bits(numbers: &[std::ffi::c_long]) -> [u64; 8] {
-    let mut bits = [0; 8];
-    let mut index = 0;
-    while index < numbers.len() {
-        let number = numbers[index] as usize;
-        bits[number / 64] |= 1 << (number % 64);
-        index += 1;
-    }
-    bits
-}
+pub static IS_MEMORY_CALL: [u64; 8] = bits! {
+    SYS_mmap SYS_mprotect SYS_munmap SYS_mremap SYS_madvise SYS_fork SYS_clone SYS_mlock
+    SYS_mlockall SYS_mlock2 SYS_mbind SYS_pkey_mprotect SYS_clone3 SYS_process_madvise
+    SYS_set_mempolicy_home_node SYS_mseal SYS_remap_file_pages SYS_vmsplice SYS_sendto
+    SYS_sendmsg SYS_sendmmsg SYS_io_uring_register SYS_io_uring_setup SYS_shmat SYS_setsockopt
+    SYS_set_tid_address SYS_set_robust_list SYS_ioctl SYS_close SYS_close_range SYS_dup2
+    SYS_dup3 SYS_setrlimit SYS_prlimit64 SYS_unshare SYS_setns SYS_seccomp SYS_prctl
+};
 
 /// What `pthread_atfork` registers.
 pub type ForkHandler = unsafe extern "C" fn();
@@ -154,6 +119,47 @@ macro_rules! replace_ring_calls {
             }
             // SAFETY: the next function of this name has this type, and reads as many of the arguments as it has.
             unsafe { ::std::mem::transmute::<*mut ::std::ffi::c_void, Function>(NEXT.get())(a, b, c, d, e, f) }
+        }
+    )*};
+}
+
+/// Exports the functions of the `malloc` family that align blocks. `$lend`, of alignment and bytes, has the large ones.
+#[macro_export]
+macro_rules! replace_aligned_malloc {
+    ($lend:path) => {
+        $crate::replace_aligned_malloc!(@each $lend,
+            memalign(a, b): (a, b);
+            aligned_alloc(a, b): (a, b);
+            valloc(a, b): ($crate::call::PAGE_BYTES, a);
+            pvalloc(a, b): ($crate::call::PAGE_BYTES, a);
+        );
+
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn posix_memalign(place: *mut *mut ::std::ffi::c_void, alignment: usize, bytes: usize) -> ::std::ffi::c_int {
+            type Function = unsafe extern "C" fn(*mut *mut ::std::ffi::c_void, usize, usize) -> ::std::ffi::c_int;
+            static NEXT: $crate::next::Next = $crate::next::Next::new(c"posix_memalign");
+            let is_right = alignment.is_multiple_of(size_of::<usize>());
+            // SAFETY: the caller's promise; the next function of this name has this type.
+            unsafe {
+                match $lend(alignment, bytes).filter(|_| is_right) {
+                    Some(memory) => place.write(memory),
+                    None => return ::std::mem::transmute::<*mut ::std::ffi::c_void, Function>(NEXT.get())(place, alignment, bytes),
+                }
+            }
+            0
+        }
+    };
+    (@each $lend:path, $($name:ident($a:ident, $b:ident): ($alignment:expr, $bytes:expr);)*) => {$(
+        // SAFETY: replaces the function of the C library of this name, which reads as many of these arguments as it has.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($a: usize, $b: usize) -> *mut ::std::ffi::c_void {
+            type Function = unsafe extern "C" fn(usize, usize) -> *mut ::std::ffi::c_void;
+            static NEXT: $crate::next::Next = $crate::next::Next::named(concat!(stringify!($name), "\0"));
+            // SAFETY: the next function of this name has this type.
+            $lend($alignment, $bytes).unwrap_or_else(|| unsafe {
+                ::std::mem::transmute::<*mut ::std::ffi::c_void, Function>(NEXT.get())($a, $b)
+            })
         }
     )*};
 }
@@ -341,41 +347,14 @@ macro_rules! replace_memory_calls {
         #[unsafe(naked)]
         pub unsafe extern "C" fn syscall() {
             ::std::arch::naked_asm!(
-                "cmp rdi, 511",
-                "ja 2f",
-                "lea rax, [rip + {memory_calls}]",
-                "bt [rax], rdi",
-                "jnc 2f",
+                "cmp rdi, 511; ja 2f; lea rax, [rip + {memory_calls}]; bt [rax], rdi; jnc 2f",
                 // clone(flags, stack, ..)
-                "cmp rdi, {clone}",
-                "jne 3f",
-                "test esi, {shares_memory}",
-                "jnz 2f",
-                "test rdx, rdx",
-                "jnz 2f",
-                "jmp {on_memory}",
+                "cmp rdi, {clone}; jne 3f; test esi, {shares_memory}; jnz 2f; test rdx, rdx; jnz 2f; jmp {on_memory}",
                 // clone3(arguments, bytes)
-                "3: cmp rdi, {clone3}",
-                "jne {on_memory}",
-                "test rsi, rsi",
-                "jz 2f",
-                "test dword ptr [rsi], {shares_memory}",
-                "jnz 2f",
-                "cmp qword ptr [rsi + 40], 0",
-                "je {on_memory}",
-                "2: mov rax, rdi",
-                "mov rdi, rsi",
-                "mov rsi, rdx",
-                "mov rdx, rcx",
-                "mov r10, r8",
-                "mov r8, r9",
-                "mov r9, [rsp + 8]",
-                "syscall",
-                "cmp rax, -4095",
-                "jae 4f",
-                "ret",
-                "4: mov rdi, rax",
-                "jmp {failed}",
+                "3: cmp rdi, {clone3}; jne {on_memory}; test rsi, rsi; jz 2f",
+                "test dword ptr [rsi], {shares_memory}; jnz 2f; cmp qword ptr [rsi + 40], 0; je {on_memory}",
+                "2: mov rax, rdi; mov rdi, rsi; mov rsi, rdx; mov rdx, rcx; mov r10, r8; mov r8, r9; mov r9, [rsp + 8]",
+                "syscall; cmp rax, -4095; jae 4f; ret; 4: mov rdi, rax; jmp {failed}",
                 memory_calls = sym $crate::export::IS_MEMORY_CALL,
                 clone = const libc::SYS_clone,
                 clone3 = const libc::SYS_clone3,

@@ -45,9 +45,9 @@ impl<S: Source> LentMemory<S> {
         }
     }
 
-    /// Memory for `malloc`, of at least `bytes` zeroes, if the source has it.
-    pub fn lend_heap(&self, bytes: usize) -> Option<usize> {
-        self.lend(bytes, Purpose::Heap)
+    /// Memory for `malloc`, of at least `bytes` zeroes at a multiple of `alignment`, if the source has it.
+    pub fn lend_heap(&self, bytes: usize, alignment: usize) -> Option<usize> {
+        self.lend_by(|table| table.lend_heap(bytes, alignment))
     }
 
     /// Length of a block of [`LentMemory::lend_heap`], if one starts at `start`.
@@ -86,12 +86,15 @@ impl<S: Source> LentMemory<S> {
         self.make_all_plain()
     }
 
-    fn lend(&self, bytes: usize, purpose: Purpose) -> Option<usize> {
+    fn lend_by(
+        &self,
+        lend: impl FnOnce(&mut RangeTable<S>) -> Option<Range<usize>>,
+    ) -> Option<usize> {
         if self.is_refused.load(Ordering::SeqCst) {
             return None;
         }
         let lent = self.with(|table| {
-            let lent = table.lend(bytes, purpose)?;
+            let lent = lend(table)?;
             self.come_near(&lent);
             Some(lent)
         })??;
@@ -174,7 +177,8 @@ impl<S: Source> LentMemory<S> {
             let answer = self.with(|table| unsafe { table.lend_at(call, place) })?;
             return Some(answer.unwrap_or_else(|error| -(refusal(error) as Answer)));
         }
-        Some(self.lend(bytes, Purpose::of(flags))? as Answer)
+        let purpose = Purpose::of(flags);
+        Some(self.lend_by(|table| table.lend(bytes, purpose))? as Answer)
     }
 }
 

@@ -71,61 +71,34 @@ thread_local! {
     static IS_LOOKING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The next library's function of a name, as a type, or none while one is looked up.
-macro_rules! next {
-    ($name:literal as $type:ty) => {{
-        static NEXT: Next = Next::new($name);
-        let found = NEXT.get_or_none();
-        found.map(|found| std::mem::transmute::<*mut c_void, $type>(found))
-    }};
+/// Functions of the next allocator, and what they answer while one is looked up.
+macro_rules! allocator {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty, $meanwhile:expr;)*) => {$(
+        #[doc = concat!("As `", stringify!($name), "(3)`. While one of these is looked up, it does nothing.")]
+        ///
+        /// # Safety
+        /// A block came from the next allocator, or is null.
+        pub unsafe fn $name($($argument: $type),*) -> $result {
+            static NEXT: Next = Next::named(concat!(stringify!($name), "\0"));
+            type Function = unsafe extern "C" fn($($type),*) -> $result;
+            // SAFETY: a function of this name has this type; the caller's promise.
+            NEXT.get_or_none().map_or($meanwhile, |next| unsafe {
+                std::mem::transmute::<*mut c_void, Function>(next)($($argument),*)
+            })
+        }
+    )*};
 }
 
-/// As `malloc(3)`.
-pub fn malloc(bytes: usize) -> *mut c_void {
-    type Function = unsafe extern "C" fn(usize) -> *mut c_void;
-    // SAFETY: a function of this name has this type. Any size may be asked for.
-    unsafe { next!(c"malloc" as Function).map_or(ptr::null_mut(), |next| next(bytes)) }
+allocator! {
+    malloc(bytes: usize) -> *mut c_void, ptr::null_mut();
+    calloc(count: usize, bytes: usize) -> *mut c_void, ptr::null_mut();
+    realloc(memory: *mut c_void, bytes: usize) -> *mut c_void, ptr::null_mut();
+    free(memory: *mut c_void) -> (), ();
+    malloc_usable_size(memory: *mut c_void) -> usize, 0;
 }
 
 /// Address of [`malloc`]: it says whose it is.
 pub fn malloc_address() -> usize {
     // SAFETY: the name ends with a zero byte.
     unsafe { libc::dlsym(libc::RTLD_NEXT, c"malloc".as_ptr()) }.addr()
-}
-
-/// As `calloc(3)`.
-pub fn calloc(count: usize, bytes: usize) -> *mut c_void {
-    type Function = unsafe extern "C" fn(usize, usize) -> *mut c_void;
-    // SAFETY: a function of this name has this type. Any size may be asked for.
-    unsafe { next!(c"calloc" as Function).map_or(ptr::null_mut(), |next| next(count, bytes)) }
-}
-
-/// As `realloc(3)`.
-///
-/// # Safety
-/// `memory` came from the next allocator, or is null.
-pub unsafe fn realloc(memory: *mut c_void, bytes: usize) -> *mut c_void {
-    type Function = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
-    // SAFETY: a function of this name has this type; the caller's promise.
-    unsafe { next!(c"realloc" as Function).map_or(ptr::null_mut(), |next| next(memory, bytes)) }
-}
-
-/// As `free(3)`.
-///
-/// # Safety
-/// `memory` came from the next allocator, or is null.
-pub unsafe fn free(memory: *mut c_void) {
-    type Function = unsafe extern "C" fn(*mut c_void);
-    // SAFETY: a function of this name has this type; the caller's promise. What the dynamic linker frees meanwhile stays: some words.
-    unsafe { next!(c"free" as Function).map_or((), |next| next(memory)) }
-}
-
-/// As `malloc_usable_size(3)`.
-///
-/// # Safety
-/// `memory` came from the next allocator, or is null.
-pub unsafe fn malloc_usable_size(memory: *mut c_void) -> usize {
-    type Function = unsafe extern "C" fn(*mut c_void) -> usize;
-    // SAFETY: a function of this name has this type; the caller's promise.
-    unsafe { next!(c"malloc_usable_size" as Function).map_or(0, |next| next(memory)) }
 }

@@ -90,6 +90,27 @@ impl<S: Source> RangeTable<S> {
         Some(lent)
     }
 
+    /// The same for `malloc`, at a multiple of `alignment`.
+    pub fn lend_heap(&mut self, bytes: usize, alignment: usize) -> Option<Range<usize>> {
+        if alignment <= S::GRANULE {
+            return self.lend(bytes, Purpose::Heap);
+        }
+        let bytes = bytes.checked_next_multiple_of(S::GRANULE)?;
+        let all = self.lend(bytes.checked_add(alignment)?, Purpose::Heap)?;
+        let start = all.start.next_multiple_of(alignment);
+        let kept = start..start + bytes;
+        self.heap.remove(&all.start);
+        self.heap.insert(start, HeapBlock { bytes });
+        for part in [all.start..start, kept.end..all.end] {
+            if !part.is_empty() {
+                // SAFETY: it was just lent, and has no user.
+                unsafe { kernel::unmap(part.start, part.len()) };
+                self.forget(part);
+            }
+        }
+        Some(kept)
+    }
+
     /// An `mmap` at a place of the program's choice, for which the source lends memory if it can.
     ///
     /// # Safety

@@ -1,30 +1,24 @@
 //! Who calls `malloc`.
 
 use std::ffi::{CStr, c_int, c_void};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
 
 /// Code of this library, the C library and the dynamic linker: start and end of each.
-static LIBRARIES: [[AtomicUsize; 2]; 3] = [const { [const { AtomicUsize::new(0) }; 2] }; 3];
+static LIBRARIES: OnceLock<[[usize; 2]; 3]> = OnceLock::new();
 
 /// From now on, [`is_library`] knows this library, and the others where the program has an allocator of its own. Called before memory is
 /// paged.
 pub fn find_libraries() {
-    let own = find_libraries as fn();
-    enter(0, range_around(own as usize));
+    let own = range_around(find_libraries as fn() as usize);
     // A function of the C library that no other library replaces, and one of the dynamic linker.
     let c_library = range_around(address_of(c"__libc_memalign"));
-    if contains(c_library, pagemill_mapping::next::malloc_address()) {
+    let linker = range_around(address_of(c"__tls_get_addr"));
+    let is_plain = contains(c_library, pagemill_mapping::next::malloc_address());
+    let _ = LIBRARIES.set(match is_plain {
         // The C library's heap is not paged.
-        return;
-    }
-    enter(1, c_library);
-    enter(2, range_around(address_of(c"__tls_get_addr")));
-}
-
-fn enter(index: usize, range: [usize; 2]) {
-    for (bound, value) in LIBRARIES[index].iter().zip(range) {
-        bound.store(value, Ordering::Relaxed);
-    }
+        true => [own, [0; 2], [0; 2]],
+        false => [own, c_library, linker],
+    });
 }
 
 fn address_of(name: &CStr) -> usize {
@@ -43,8 +37,8 @@ fn range_around(inside: usize) -> [usize; 2] {
 
 /// Whether code at `address` allocates for the C library or this one, and must not use the program's allocator.
 pub fn is_library(address: usize) -> bool {
-    let bound = |bound: &AtomicUsize| bound.load(Ordering::Relaxed);
-    (LIBRARIES.iter()).any(|[start, end]| contains([bound(start), bound(end)], address))
+    let libraries = LIBRARIES.get();
+    libraries.is_some_and(|all| all.iter().any(|range| contains(*range, address)))
 }
 
 fn contains([start, end]: [usize; 2], address: usize) -> bool {

@@ -6,8 +6,6 @@
 //!
 //! What this library and the C library allocate for themselves is never the program's allocator's (`allocator.rs`): a handler that touched
 //! paged memory could wait for itself.
-//!
-//! Unsafe code is in the exported symbols and the calls of the C library behind them.
 
 mod allocator;
 mod callers;

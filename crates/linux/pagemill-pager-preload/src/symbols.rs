@@ -14,13 +14,17 @@ use crate::descriptors::{self, close_for};
 use crate::paged::{LENT, Paged, admits, is_seen, least_bytes};
 
 pagemill_mapping::replace_memory_calls!(all CALLS);
+pagemill_mapping::replace_ring_calls!(CALLS);
+pagemill_mapping::replace_aligned_malloc!(aligned);
 
-/// Paged memory for so many bytes, if that is what they get.
-fn paged(bytes: usize) -> Option<*mut c_void> {
-    if bytes < least_bytes() || !is_seen() || !admits(bytes, 0) {
+/// Paged memory for so many bytes at a multiple of `alignment`, if that is what they get.
+fn aligned(alignment: usize, bytes: usize) -> Option<*mut c_void> {
+    let is_large = bytes >= least_bytes() && alignment.is_power_of_two();
+    if !is_large || !is_seen() || !admits(bytes, 0) {
         return None;
     }
-    LENT.lend_heap(bytes).map(ptr::with_exposed_provenance_mut)
+    let start = LENT.lend_heap(bytes, alignment)?;
+    Some(ptr::with_exposed_provenance_mut(start))
 }
 
 /// Length of the block that starts at `memory`, if it is paged.
@@ -63,18 +67,19 @@ with_caller!(close, close_for, "mov rsi, [rsp]", "mov x1, x30");
 with_caller!(realloc, realloc_for, "mov rdx, [rsp]", "mov x2, x30");
 
 extern "C" fn malloc_for(bytes: usize, caller: usize) -> *mut c_void {
-    paged(bytes)
-        .or_else(|| of_library(bytes, caller))
-        .unwrap_or_else(|| next::malloc(bytes))
+    let memory = aligned(1, bytes).or_else(|| of_library(bytes, caller));
+    // SAFETY: any size may be asked for.
+    memory.unwrap_or_else(|| unsafe { next::malloc(bytes) })
 }
 
 extern "C" fn calloc_for(count: usize, bytes: usize, caller: usize) -> *mut c_void {
     let all = count.checked_mul(bytes);
-    if let Some(memory) = all.and_then(paged) {
+    if let Some(memory) = all.and_then(|all| aligned(1, all)) {
         return memory;
     }
     let Some((memory, all)) = all.and_then(|all| Some((of_library(all, caller)?, all))) else {
-        return next::calloc(count, bytes);
+        // SAFETY: any size may be asked for.
+        return unsafe { next::calloc(count, bytes) };
     };
     // SAFETY: the block has so many bytes.
     unsafe { memory.cast::<u8>().write_bytes(0, all) };
@@ -116,10 +121,9 @@ unsafe extern "C" fn realloc_for(memory: *mut c_void, bytes: usize, caller: usiz
         shrink(memory, bytes, old_bytes);
         return memory;
     }
-    let new = if bytes == 0 {
-        ptr::null_mut()
-    } else {
-        malloc_for(bytes, caller)
+    let new = match bytes {
+        0 => ptr::null_mut(),
+        _ => malloc_for(bytes, caller),
     };
     if !new.is_null() {
         // SAFETY: both are allocated, with at least `old_bytes` bytes each.
@@ -142,12 +146,12 @@ pub unsafe extern "C" fn malloc_usable_size(memory: *mut c_void) -> usize {
     }
 }
 
-/// Exports functions on descriptors.
-macro_rules! of_descriptors {
-    ($($name:ident, $number:ident, ($($argument:ident),*);)*) => {$(
+/// Exports functions on descriptors and on the process. Where addresses are limited, the pager could keep no more pages.
+macro_rules! of_process {
+    ($($name:ident, $number:ident, ($($argument:ident: $type:ty),*);)*) => {$(
         // SAFETY: replaces the function of the C library of this name, with the same contract.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($argument: u32),*) -> c_int {
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
             let call = Call::new(libc::$number, [$($argument as usize),*]);
             // SAFETY: by the contract of the replaced function, the program may make this call.
             unsafe { for_c(descriptors::answer(&call)) as c_int }
@@ -155,14 +159,19 @@ macro_rules! of_descriptors {
     )*};
 }
 
-of_descriptors!(
-    close_range, SYS_close_range, (first, last, flags);
-    dup3, SYS_dup3, (from, to, flags);
-    unshare, SYS_unshare, (flags);
-    setns, SYS_setns, (descriptor, kind);
+of_process!(
+    close_range, SYS_close_range, (first: u32, last: u32, flags: u32);
+    dup3, SYS_dup3, (from: u32, to: u32, flags: u32);
+    unshare, SYS_unshare, (flags: u32);
+    setns, SYS_setns, (descriptor: u32, kind: u32);
+    prctl, SYS_prctl, (option: usize, second: usize, third: usize, fourth: usize, fifth: usize);
+    setrlimit, SYS_setrlimit, (resource: usize, limit: usize);
+    setrlimit64, SYS_setrlimit, (resource: usize, limit: usize);
+    prlimit, SYS_prlimit64, (process: usize, resource: usize, limit: usize, old: usize);
+    prlimit64, SYS_prlimit64, (process: usize, resource: usize, limit: usize, old: usize);
 );
 #[cfg(target_arch = "x86_64")]
-of_descriptors!(dup2, SYS_dup2, (from, to););
+of_process!(dup2, SYS_dup2, (from: u32, to: u32););
 
 // SAFETY: replaces the function of the C library of this name, with the same contract.
 #[unsafe(no_mangle)]
@@ -170,37 +179,3 @@ pub unsafe extern "C" fn closefrom(first: c_int) {
     // SAFETY: by the contract of the replaced function, the program gives these descriptors up.
     unsafe { close_range(first.max(0) as u32, u32::MAX, 0) };
 }
-
-// SAFETY: replaces the function of the C library of this name, whose further arguments are as wide.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn prctl(
-    option: usize,
-    second: usize,
-    third: usize,
-    fourth: usize,
-    fifth: usize,
-) -> c_int {
-    let call = Call::new(libc::SYS_prctl, [option, second, third, fourth, fifth]);
-    // SAFETY: by the contract of the replaced function, the program may make this call.
-    unsafe { for_c(descriptors::answer(&call)) as c_int }
-}
-
-/// Exports functions that set limits: where addresses are limited, the pager could keep no more pages.
-macro_rules! limits {
-    ($($name:ident, $number:ident, ($($argument:ident),*);)*) => {$(
-        // SAFETY: replaces the function of the C library of this name, with the same contract.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($argument: usize),*) -> c_int {
-            let call = Call::new(libc::$number, [$($argument),*]);
-            // SAFETY: by the contract of the replaced function, the program may make this call.
-            unsafe { for_c(descriptors::answer(&call)) as c_int }
-        }
-    )*};
-}
-
-limits!(
-    setrlimit, SYS_setrlimit, (resource, limit);
-    setrlimit64, SYS_setrlimit, (resource, limit);
-    prlimit, SYS_prlimit64, (process, resource, limit, old);
-    prlimit64, SYS_prlimit64, (process, resource, limit, old);
-);

@@ -1,20 +1,12 @@
 //! The environment's settings, read without allocating: they are wanted inside of `malloc`.
 
 use std::ffi::CStr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
 
 /// Smallest `malloc` that comes from the pool, in bytes.
 pub fn least_bytes() -> usize {
-    /// 0: not looked up yet.
-    static LEAST: AtomicUsize = AtomicUsize::new(0);
-    match LEAST.load(Ordering::Relaxed) {
-        0 => {
-            let set = setting(c"PAGEMILL_ZERO_MIN").unwrap_or(4 << 20).max(1);
-            LEAST.store(set, Ordering::Relaxed);
-            set
-        }
-        known => known,
-    }
+    static LEAST: OnceLock<usize> = OnceLock::new();
+    *LEAST.get_or_init(|| setting(c"PAGEMILL_ZERO_MIN").unwrap_or(4 << 20).max(1))
 }
 
 /// Whether mappings without `MAP_HUGETLB` come from the pool.

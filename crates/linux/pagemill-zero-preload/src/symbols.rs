@@ -9,13 +9,15 @@ use crate::settings::least_bytes;
 
 pagemill_mapping::replace_memory_calls!(all POOL);
 pagemill_mapping::replace_ring_calls!(POOL);
+pagemill_mapping::replace_aligned_malloc!(aligned);
 
-/// Memory of the pool for so many bytes, if that is what they get.
-fn from_pool(bytes: usize) -> Option<*mut c_void> {
-    if bytes < least_bytes() || !is_seen(bytes) {
+/// Memory of the pool for so many bytes at a multiple of `alignment`, if that is what they get.
+fn aligned(alignment: usize, bytes: usize) -> Option<*mut c_void> {
+    if bytes < least_bytes() || !alignment.is_power_of_two() || !is_seen(bytes) {
         return None;
     }
-    POOL.lend_heap(bytes).map(ptr::with_exposed_provenance_mut)
+    let start = POOL.lend_heap(bytes, alignment)?;
+    Some(ptr::with_exposed_provenance_mut(start))
 }
 
 /// Length of the block that starts at `memory`, if it is of the pool.
@@ -26,15 +28,17 @@ fn pool_bytes(memory: *mut c_void) -> Option<usize> {
 // SAFETY: replaces the function of the C library of this name, with the same contract.
 #[unsafe(no_mangle)]
 pub extern "C" fn malloc(bytes: usize) -> *mut c_void {
-    from_pool(bytes).unwrap_or_else(|| next::malloc(bytes))
+    // SAFETY: any size may be asked for.
+    aligned(1, bytes).unwrap_or_else(|| unsafe { next::malloc(bytes) })
 }
 
 // SAFETY: replaces the function of the C library of this name, with the same contract.
 #[unsafe(no_mangle)]
 pub extern "C" fn calloc(count: usize, bytes: usize) -> *mut c_void {
     let all = count.checked_mul(bytes);
-    all.and_then(from_pool)
-        .unwrap_or_else(|| next::calloc(count, bytes))
+    let memory = all.and_then(|all| aligned(1, all));
+    // SAFETY: any size may be asked for.
+    memory.unwrap_or_else(|| unsafe { next::calloc(count, bytes) })
 }
 
 // SAFETY: replaces the function of the C library of this name, with the same contract.
@@ -52,16 +56,16 @@ pub unsafe extern "C" fn free(memory: *mut c_void) {
 pub unsafe extern "C" fn realloc(memory: *mut c_void, bytes: usize) -> *mut c_void {
     let Some(old_bytes) = pool_bytes(memory) else {
         // SAFETY: it is not of the pool, so it is of the C library.
+        // SAFETY: any size may be asked for.
         return unsafe { next::realloc(memory, bytes) };
     };
     if bytes != 0 && bytes <= old_bytes {
         POOL.shrink_heap(memory.addr(), bytes);
         return memory;
     }
-    let new = if bytes == 0 {
-        ptr::null_mut()
-    } else {
-        malloc(bytes)
+    let new = match bytes {
+        0 => ptr::null_mut(),
+        _ => malloc(bytes),
     };
     if !new.is_null() {
         // SAFETY: both are allocated, with at least `old_bytes` bytes each.
