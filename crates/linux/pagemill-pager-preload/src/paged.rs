@@ -64,7 +64,7 @@ pub fn become_plain(cause: &str) -> Result<(), i32> {
 
 /// Whether memory may be paged still: not once the program has loaded code that makes system calls on memory by itself.
 pub fn is_seen() -> bool {
-    let Some(caller) = modules::find_new(None) else {
+    let Some(caller) = modules::find_new(Some("liburing.so")) else {
         return true;
     };
     // Where it cannot become plain, what was given out stays as it is; there is no more.
@@ -83,21 +83,51 @@ pub fn admits(bytes: usize, flags: usize) -> bool {
 
 /// Memory of the pager, which knows by itself what was unmapped.
 #[derive(Default)]
-pub struct Paged;
+pub struct Paged {
+    /// What is lent: each is a mapping of its own.
+    blocks: usize,
+}
+
+impl Paged {
+    /// Whether the kernel has room for one more mapping, beside those of the program and of the pager's own.
+    fn has_room(&self) -> bool {
+        static MOST: OnceLock<usize> = OnceLock::new();
+        static IS_SAID: AtomicBool = AtomicBool::new(false);
+        let most = *MOST.get_or_init(|| {
+            let text = std::fs::read_to_string("/proc/sys/vm/max_map_count");
+            text.ok()
+                .and_then(|text| text.trim().parse().ok())
+                .unwrap_or(65_530)
+                / 4
+                * 3
+        });
+        let has_room = self.blocks < most;
+        if !has_room && !IS_SAID.swap(true, Ordering::Relaxed) {
+            eprintln!(
+                "pagemill pager: {most} allocations of this process are paged, and the kernel has few more mappings for it (vm.max_map_count); while there are so many, further ones are ordinary memory, beyond the budget"
+            );
+        }
+        has_room
+    }
+}
 
 impl Source for Paged {
     const GRANULE: usize = 4096;
     const PLAIN_IN_PARTS: bool = true;
 
     fn lend(&mut self, _block: BlockId, bytes: usize) -> Option<Range<usize>> {
-        let bytes = bytes.checked_next_multiple_of(Self::GRANULE)?;
+        let bytes = bytes.checked_next_multiple_of(Self::GRANULE);
+        let bytes = bytes.filter(|_| self.has_room())?;
         let start = pager()?.map_raw(bytes as u64).ok()?;
+        self.blocks += 1;
         Some(start as usize..start as usize + bytes)
     }
 
     fn lend_at(&mut self, _block: BlockId, place: Range<usize>) -> bool {
         let place = place.start as u64..place.end as u64;
-        pager().is_some_and(|pager| pager.map_raw_at(place).is_ok())
+        let is_paged = pager().is_some_and(|pager| pager.map_raw_at(place).is_ok());
+        self.blocks += usize::from(is_paged);
+        is_paged
     }
 
     fn unmapped(&mut self, part: Range<usize>) {
@@ -106,7 +136,9 @@ impl Source for Paged {
         }
     }
 
-    fn release_block(&mut self, _block: BlockId) {}
+    fn release_block(&mut self, _block: BlockId) {
+        self.blocks -= 1;
+    }
 
     /// Private anonymous mappings that are readable and writable.
     fn serves(call: &Call) -> bool {

@@ -4,8 +4,7 @@ use pagemill_linux::process::end_now;
 use pagemill_mapping::modules;
 use pagemill_pager::{SETUP_VARIABLE, Setup};
 
-use crate::callers::find_libraries;
-use crate::{descriptors, paged, threads};
+use crate::{callers, descriptors, paged, threads};
 
 /// Exit code for wrong settings, as that of the command.
 const BAD_SETUP: i32 = 2;
@@ -19,7 +18,7 @@ extern "C" fn start() {
     let Some(text) = std::env::var_os(SETUP_VARIABLE) else {
         return;
     };
-    if let Some(caller) = modules::find_new(None) {
+    if let Some(caller) = modules::find_new(Some("liburing.so")) {
         eprintln!(
             "pagemill pager: {caller}, which is not seen: memory of this process stays ordinary"
         );
@@ -32,7 +31,7 @@ extern "C" fn start() {
     });
     match started {
         Ok((pager, least_bytes, in_memory)) => {
-            find_libraries();
+            callers::find_libraries();
             threads::watch_the_first();
             paged::begin(pager, least_bytes, in_memory);
         }
