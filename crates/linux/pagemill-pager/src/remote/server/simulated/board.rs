@@ -311,10 +311,8 @@ impl Read for ServerEnd {
             if link.has_arrived(now) {
                 link.until = None;
                 let bytes = part.min(buffer.len()).min(link.to_server.len());
-                for (to, from) in buffer.iter_mut().zip(link.to_server.drain(..bytes)) {
-                    *to = from;
-                }
-                return Ok(bytes);
+                // Never a byte at a time: tests are little optimized.
+                return link.to_server.read(&mut buffer[..bytes]);
             }
             state = self.board.give_turn(state, self.link, Waits::ToRead)?;
         }
