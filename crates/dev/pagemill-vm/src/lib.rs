@@ -8,7 +8,7 @@
 //! | `kernel.rs`, `debian.rs`, `archive.rs` | kernel, headers, busybox, QEMU: found or fetched from Debian's package index |
 //! | `system.rs` | a minimal Debian of another release, whose compiler builds modules for its kernel |
 //! | `build.rs`, `plugin.rs` | modules, guest programs, and what watches the emulator, compiled from `kmod/` |
-//! | `bundle.rs`, `guest.rs`, `cpio.rs` | files of this machine, and all that the guest finds |
+//! | `bundle.rs`, `initramfs.rs`, `cpio.rs` | files of this machine, and all that the guest finds |
 //! | `qemu.rs`, `protocol.rs`, `claim.rs` | booting, what the guest reports, and what must hold of it |
 #![forbid(unsafe_code)]
 
@@ -21,7 +21,7 @@ mod claim;
 mod cpio;
 mod debian;
 mod files;
-mod guest;
+mod initramfs;
 mod kernel;
 mod plugin;
 pub mod process;
@@ -120,7 +120,7 @@ impl Workshop {
         let built = build::build(self, suite, kernel)?;
         suite.bundle.collect(&mut files)?;
         let archive = work.join("initramfs.cpio");
-        std::fs::write(&archive, guest::archive(suite, kernel, &built, files)?)
+        std::fs::write(&archive, initramfs::archive(suite, kernel, &built, files)?)
             .with_context(|| format!("cannot write {}", archive.display()))?;
         let watching = match &suite.plugin {
             Some(plugin) => plugin.provide(self, work)?.to_vec(),
