@@ -172,7 +172,7 @@ fn qualify_time(row: &mut Row) {
 fn by_machine(plots: Vec<Plot>, rows: &[Row]) -> Vec<Plot> {
     let mut apart = Vec::new();
     for mut plot in plots {
-        let machines = mixed_machines(&plot, rows);
+        let machines = differing_machines(&plot, rows);
         if machines.is_empty() {
             apart.push(plot);
         } else if plot.panel_by.is_none() {
@@ -192,7 +192,7 @@ fn by_machine(plots: Vec<Plot>, rows: &[Row]) -> Vec<Plot> {
 }
 
 /// The machines of a figure, if rows of several would be averaged.
-fn mixed_machines<'a>(plot: &Plot, rows: &'a [Row]) -> Vec<&'a Value> {
+fn differing_machines<'a>(plot: &Plot, rows: &'a [Row]) -> Vec<&'a Value> {
     let is_shown = |row: &&Row| {
         let mut only = plot.only.iter();
         only.all(|(name, value)| row.get(name) == Some(value))
@@ -206,7 +206,7 @@ fn mixed_machines<'a>(plot: &Plot, rows: &'a [Row]) -> Vec<&'a Value> {
     let keys: Vec<&str> = plot.column_names().into_iter().filter(is_key).collect();
     let mut places: HashMap<Vec<String>, &Value> = HashMap::new();
     let mut machines: Vec<&Value> = Vec::new();
-    let mut is_mixed = false;
+    let mut differs = false;
     for row in shown {
         let Some(machine) = row.get(MACHINE) else {
             continue;
@@ -218,9 +218,9 @@ fn mixed_machines<'a>(plot: &Plot, rows: &'a [Row]) -> Vec<&'a Value> {
             .iter()
             .map(|key| format!("{:?}", row.get(key)))
             .collect();
-        is_mixed |= *places.entry(place).or_insert(machine) != machine;
+        differs |= *places.entry(place).or_insert(machine) != machine;
     }
-    if is_mixed { machines } else { Vec::new() }
+    if differs { machines } else { Vec::new() }
 }
 
 /// Several result sets as one: rows of all, and ratios and figures made of them anew. Names and description are the first's.

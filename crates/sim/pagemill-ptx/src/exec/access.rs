@@ -140,7 +140,7 @@ impl Stores<'_> {
             Target::Shared => self.in_shared(frame, inst, mask, &addresses),
             Target::Local => self.in_local(frame, inst, mask, &addresses),
             Target::Param => self.in_params(frame, inst, mask, &addresses),
-            Target::Mixed => self.mixed(frame, inst, mask, &addresses),
+            Target::Mixed => self.in_several_spaces(frame, inst, mask, &addresses),
         }
     }
 
@@ -435,7 +435,7 @@ impl Stores<'_> {
     }
 
     #[inline(never)]
-    fn mixed(
+    fn in_several_spaces(
         &mut self,
         frame: &mut Frame<'_>,
         inst: &MemoryInst,

@@ -29,7 +29,7 @@ impl Aes128 {
         for round in 1..=ROUNDS {
             state = shift_rows(state.map(|byte| self.sbox[usize::from(byte)]));
             if round < ROUNDS {
-                state = mix_columns(state);
+                state = multiply_columns(state);
             }
             state = xor(state, self.round_keys[round]);
         }
@@ -46,7 +46,7 @@ fn shift_rows(state: Block) -> Block {
     std::array::from_fn(|i| state[(i + 4 * (i % 4)) % 16])
 }
 
-fn mix_columns(state: Block) -> Block {
+fn multiply_columns(state: Block) -> Block {
     std::array::from_fn(|i| {
         let column = &state[i - i % 4..][..4];
         let byte = |down: usize| column[(i + down) % 4];
