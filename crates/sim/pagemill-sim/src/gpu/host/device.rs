@@ -19,7 +19,7 @@ use crate::parts::link::Direction;
 use crate::timeline::Timeline;
 use pagemill_policy::migration::{Migration, MigrationSpec, MigrationSpecError};
 use pagemill_policy::residency::StrategyEntry;
-use pagemill_ptx::{DeviceMemory, Executor, Output};
+use pagemill_ptx::{DeviceMemory, Executor, Output, Patience};
 use pagemill_types::{Bandwidth, PageSize, Picos, VirtAddr};
 use std::ops::Range;
 use std::sync::Arc;
@@ -382,7 +382,9 @@ impl Gpu {
         kernel: &str,
         stream: &mut S,
     ) -> Result<LaunchReport, GpuError> {
-        self.timing_model.run_grid(at, kernel, stream)
+        let timing_model = &mut self.timing_model;
+        let end = timing_model.run_grid(at, kernel, stream, Patience::ToTheEnd)?;
+        timing_model.ended(end)
     }
 
     /// The launches so far, in their order.

@@ -1,14 +1,14 @@
 //! PTX programs on the GPU: modules, arguments, launches.
 
 use crate::gpu::error::GpuError;
-use crate::gpu::host::detail::Detail;
 use crate::gpu::host::device::{Buffer, Gpu};
 use crate::gpu::host::report::LaunchReport;
-use crate::gpu::host::timing_model::TimingModel;
+use crate::gpu::host::timing_model::{GridEnd, TimingModel};
 use crate::gpu::stats::ExecutionStats;
 use crate::gpu::stream::ptx::{PtxGrid, grid_shape, kernel_costs};
 use pagemill_ptx::{
-    Executor, FunctionalRun, InstructionCosts, IssueOrder, Kernel, Launch, Linked, Module, Patience,
+    Block, Executor, FunctionalRun, InstructionCosts, IssueOrder, Kernel, Launch, Linked, Module,
+    Patience,
 };
 use pagemill_types::{Picos, VirtAddr};
 use std::collections::BTreeMap;
@@ -196,48 +196,6 @@ impl Gpu {
         Ok(())
     }
 
-    /// Runs `kernel` of a module from `at` on, but not before the last kernel has ended. What the kernel launches runs before it
-    /// counts as done. `arguments` is the block of bytes that the kernel reads: each parameter at its offset.
-    ///
-    /// Without time ([`Options::timing`](crate::gpu::Options) off), the report's times and memory counts are zero.
-    ///
-    /// # Errors
-    /// No such kernel, an impossible shape, or whatever stopped the kernel; of the arguments only the size of the whole block is
-    /// checked.
-    pub fn launch(
-        &mut self,
-        at: Picos,
-        module: ModuleId,
-        kernel: &str,
-        shape: &LaunchShape,
-        arguments: &[u8],
-    ) -> Result<Launched, GpuError> {
-        self.memory.begin_device_grid(0, 0);
-        let report = self.launch_one(at, module, kernel, shape, arguments);
-        let launched = report.and_then(|report| self.run_children(module, report, Vec::new()));
-        if launched.is_err() {
-            self.memory.take_device_work();
-        }
-        launched
-    }
-
-    /// Runs one grid, of the host or of another grid.
-    pub(in crate::gpu) fn launch_one(
-        &mut self,
-        at: Picos,
-        module: ModuleId,
-        kernel: &str,
-        shape: &LaunchShape,
-        arguments: &[u8],
-    ) -> Result<LaunchReport, GpuError> {
-        let launch = self.ready_launch(module, kernel, shape, arguments)?;
-        match (self.options.timing, self.options.detail) {
-            (false, _) => self.run_untimed(at, &launch),
-            (true, Detail::Full) => self.run_timed(at, module, &launch),
-            (true, _) => self.run_by_detail(at, module, shape, &launch),
-        }
-    }
-
     /// A launch with all that its threads may use.
     pub(in crate::gpu) fn ready_launch(
         &mut self,
@@ -329,15 +287,19 @@ impl Gpu {
             .ok_or(GpuError::UnknownModule { index })
     }
 
+    /// Runs a launch in time until it ends or waits; its blocks, to go on with, are beside the end.
     pub(in crate::gpu) fn run_timed(
         &mut self,
         at: Picos,
         module: ModuleId,
         launch: &Launch,
-    ) -> Result<LaunchReport, GpuError> {
+        patience: Patience,
+    ) -> Result<(GridEnd, Vec<Block>), GpuError> {
         self.on_grid(module, launch, |timing_model, grid| {
-            let mut grid = grid.ahead_of_time(Patience::ToTheEnd);
-            timing_model.run_grid(at, &launch.kernel().name, &mut grid)
+            let mut grid = grid.ahead_of_time(patience);
+            let name = &launch.kernel().name;
+            let end = timing_model.run_grid(at, name, &mut grid, patience)?;
+            Ok((end, grid.into_blocks()))
         })
     }
 
@@ -367,12 +329,6 @@ impl Gpu {
         let result = run(timing_model, PtxGrid::new(launch, costs, memory, output));
         observe(ExecutionMark::End);
         result
-    }
-
-    fn run_untimed(&mut self, at: Picos, launch: &Launch) -> Result<LaunchReport, GpuError> {
-        let execution = self.execute(launch)?;
-        self.timing_model
-            .note_functional(at, &launch.kernel().name, execution)
     }
 
     /// Runs the instructions of a launch, without time.

@@ -7,7 +7,7 @@ use crate::gpu::host::program::{LaunchShape, ModuleId};
 use crate::gpu::host::report::LaunchReport;
 use crate::gpu::host::sampling::{Circumstances, GroupKey};
 use crate::gpu::host::timing_model::Executed;
-use pagemill_ptx::{AccessKind, Launch, TOUCH_BYTES, Touch};
+use pagemill_ptx::{AccessKind, Launch, Patience, TOUCH_BYTES, Touch};
 use pagemill_types::Picos;
 
 impl Gpu {
@@ -32,7 +32,8 @@ impl Gpu {
         };
         // Blocks that wait for each other take turns by time.
         if shape.cooperative || self.timing_model.sampler.chooses(&key, now) {
-            let report = self.run_timed(at, module, launch)?;
+            let (end, _) = self.run_timed(at, module, launch, Patience::ToTheEnd)?;
+            let report = self.timing_model.ended(end)?;
             self.timing_model.sampler.note_timed(key, &report);
             return Ok(report);
         }

@@ -264,27 +264,36 @@ impl TimingModel {
         end
     }
 
-    /// Runs a grid from `at` on, but not before the last kernel has ended.
+    /// Runs a grid from `at` on, but not before the last kernel has ended, until it ends or waits.
     pub(in crate::gpu) fn run_grid<S>(
         &mut self,
         at: Picos,
         kernel: &str,
         stream: &mut S,
-    ) -> Result<LaunchReport, GpuError>
+        patience: Patience,
+    ) -> Result<GridEnd, GpuError>
     where
         S: GridStream,
     {
         let begun = self.begin_grid(at, kernel, stream)?;
-        match self.run_begun(begun, Patience::ToTheEnd, stream)? {
+        self.run_begun(begun, patience, stream)
+    }
+
+    /// The report of a grid that nothing outside of it could help.
+    pub(in crate::gpu) fn ended(&self, end: GridEnd) -> Result<LaunchReport, GpuError> {
+        match end {
             GridEnd::Ended(report) => Ok(*report),
-            GridEnd::Waits(waiting) => {
-                Err(self.launch_error(&waiting.begun.kernel, LaunchFailure::Deadlock { block: 0 }))
-            }
+            GridEnd::Waits(waiting) => Err(self.deadlock(&waiting.begun.kernel)),
         }
     }
 
+    /// `kernel` waits, and there is nothing that it could wait for.
+    pub(in crate::gpu) fn deadlock(&self, kernel: &str) -> GpuError {
+        self.launch_error(kernel, LaunchFailure::Deadlock { block: 0 })
+    }
+
     /// Begins a grid at `at`, or when the last kernel has ended.
-    pub(in crate::gpu) fn begin_grid<S>(
+    fn begin_grid<S>(
         &mut self,
         at: Picos,
         kernel: &str,

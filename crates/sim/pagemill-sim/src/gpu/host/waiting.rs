@@ -1,6 +1,6 @@
-//! Launches that wait for something outside of them: for what the host writes, or a kernel of another stream.
+//! Launches, and those that wait for something outside of them: for what the host writes, or a kernel of another stream.
 //!
-//! Such a launch stops once each of its warps is back where it was, with the same registers and the same memory: nothing in it
+//! A launch that waits stops once each of its warps is back where it was, with the same registers and the same memory: nothing in it
 //! can get on by itself. It goes on when it is asked to, after others had their turn. See `docs/adr/0033-kernels-that-meet.md`.
 
 use crate::gpu::error::GpuError;
@@ -55,6 +55,29 @@ impl WaitingLaunch {
 }
 
 impl Gpu {
+    /// Runs `kernel` of a module from `at` on, but not before the last kernel has ended. What the kernel launches runs before it
+    /// counts as done. `arguments` is the block of bytes that the kernel reads: each parameter at its offset.
+    ///
+    /// Without time ([`Options::timing`](crate::gpu::Options) off), the report's times and memory counts are zero.
+    ///
+    /// # Errors
+    /// No such kernel, an impossible shape, or whatever stopped the kernel; of the arguments only the size of the whole block is
+    /// checked.
+    pub fn launch(
+        &mut self,
+        at: Picos,
+        module: ModuleId,
+        kernel: &str,
+        shape: &LaunchShape,
+        arguments: &[u8],
+    ) -> Result<Launched, GpuError> {
+        let patience = Patience::ToTheEnd;
+        match self.launch_for(at, module, kernel, shape, arguments, patience)? {
+            LaunchEnd::Done(launched) => Ok(*launched),
+            LaunchEnd::Waits(_) => Err(self.timing_model.deadlock(kernel)),
+        }
+    }
+
     /// As [`Gpu::launch`], but a launch in which nothing gets on may wait for others, if `patience` says so. Launches with
     /// clusters, and those that are not timed in a run that is, do not.
     ///
@@ -128,27 +151,36 @@ impl Gpu {
         arguments: &[u8],
         patience: Patience,
     ) -> Result<One, GpuError> {
-        let may_wait = patience == Patience::ForOthers;
-        let is_whole = !self.options.timing || self.options.detail == Detail::Full;
-        if !may_wait || !is_whole {
-            let report = self.launch_one(at, module, kernel, shape, arguments)?;
-            return Ok(One::Ended(report, Vec::new()));
-        }
         let launch = self.ready_launch(module, kernel, shape, arguments)?;
-        let patience = match launch.cluster_blocks() {
-            1 => patience,
-            _ => Patience::ToTheEnd,
+        let is_whole = !self.options.timing || self.options.detail == Detail::Full;
+        let patience = match is_whole && launch.cluster_blocks() == 1 {
+            true => patience,
+            false => Patience::ToTheEnd,
         };
         if !self.options.timing {
             return self.without_time(at, module, launch, FunctionalRun::default(), patience);
         }
-        let (end, blocks) = self.on_grid(module, &launch, |timing_model, stream| {
-            let mut stream = stream.ahead_of_time(patience);
-            let begun = timing_model.begin_grid(at, &launch.kernel().name, &mut stream)?;
-            let end = timing_model.run_begun(begun, patience, &mut stream)?;
-            Ok::<_, GpuError>((end, stream.into_blocks()))
-        })?;
+        if !is_whole {
+            let report = self.run_by_detail(at, module, shape, &launch)?;
+            return Ok(One::Ended(report, Vec::new()));
+        }
+        let (end, blocks) = self.run_timed(at, module, &launch, patience)?;
         Ok(timed_end(end, blocks, launch, module))
+    }
+
+    /// Runs a grid that another grid asked for.
+    pub(in crate::gpu) fn launch_one(
+        &mut self,
+        at: Picos,
+        module: ModuleId,
+        kernel: &str,
+        shape: &LaunchShape,
+        arguments: &[u8],
+    ) -> Result<LaunchReport, GpuError> {
+        match self.begin(at, module, kernel, shape, arguments, Patience::ToTheEnd)? {
+            One::Ended(report, _) => Ok(report),
+            One::Waits(_) => Err(self.timing_model.deadlock(kernel)),
+        }
     }
 
     fn without_time(

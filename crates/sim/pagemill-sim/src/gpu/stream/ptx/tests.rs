@@ -96,7 +96,8 @@ fn outcome(text: &str, mode: TransferMode, is_ahead: bool) -> (LaunchReport, Vec
         };
         let made_ahead = matches!(grid.steps, Steps::Ahead(_));
         assert_eq!(made_ahead, is_ahead && text.contains("%d2, %d3"));
-        timing_model.run_grid(Picos::ZERO, "follow", &mut grid)
+        let end = timing_model.run_grid(Picos::ZERO, "follow", &mut grid, Patience::ToTheEnd)?;
+        timing_model.ended(end)
     });
     let bytes = buffers.map(|buffer| gpu.host_bytes(buffer).to_vec());
     (report.expect("it ends"), bytes.concat())
