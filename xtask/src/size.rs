@@ -28,7 +28,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-report", 7855),
     ("pagemill-run", 8489),
     ("pagemill-scenario", 6705),
-    ("pagemill-sim", 28428),
+    ("pagemill-sim", 28340),
     ("pagemill-testkit", 1697),
     ("pagemill-trace", 1265),
     ("pagemill-types", 726),

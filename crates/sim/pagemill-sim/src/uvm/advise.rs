@@ -39,23 +39,6 @@ pub struct Advice {
     pub why: String,
 }
 
-/// Simulates every candidate and ranks them by bandwidth, best first; equals stay in the order given.
-///
-/// # Errors
-/// A point that cannot be run.
-pub fn advise(
-    machine: &UvmMachine,
-    point: &AdvicePoint,
-    candidates: &[&'static StrategyEntry],
-) -> Result<Vec<Advice>, UvmError> {
-    let advices = candidates
-        .iter()
-        .map(|strategy| advise_one(machine, point, strategy, &mut |_| true));
-    let mut ranked = advices.collect::<Result<Vec<_>, _>>()?;
-    ranked.sort_by_key(|advice| std::cmp::Reverse(advice.report.bandwidth_bytes_per_second()));
-    Ok(ranked)
-}
-
 /// Simulates one candidate. From time to time `watch` gets the share that is done, from 0 to 1, and says whether to go on.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! A GPU under the unified-memory driver, reading more data than its memory holds (Garg 2021).
 //!
-//! [`run`] is one point of the oversubscription benchmark: a machine, a pattern, a strategy, a factor. [`advise`] runs
-//! every strategy for a point and ranks them. Decisions are those of [`pagemill_policy::residency`]; this module
+//! [`run`] is one point of the oversubscription benchmark: a machine, a pattern, a strategy, a factor. [`advise_one`]
+//! runs a strategy for a point and says what bounds it. Decisions are those of [`pagemill_policy::residency`]; this module
 //! only says what they cost.
 
 mod advise;
@@ -15,7 +15,7 @@ mod report;
 mod run;
 mod totals;
 
-pub use advise::{Advice, AdvicePoint, advise, advise_one};
+pub use advise::{Advice, AdvicePoint, advise_one};
 pub use machine::{UvmMachine, UvmMemory, UvmSm};
 pub use point::{Recorded, UvmError, UvmPoint, run, run_watched, run_while};
 pub use report::{Bound, UvmReport};

@@ -6,7 +6,6 @@ use super::machine::UvmMachine;
 use super::piece::{Piece, SECTOR_BYTES};
 use crate::Timeline;
 use crate::gpu::common::host_link::HostLink;
-use crate::parts::link::Direction;
 use crate::parts::throughput::Throughput;
 
 /// Everything that bytes travel through.
@@ -47,13 +46,8 @@ impl Paths {
         self.host_link.link.read(at, piece.requests.into(), bytes) + delay
     }
 
-    /// How long memory, the link to the GPU, and the link to the CPU were busy.
-    pub(super) fn busy(&self) -> [Picos; 3] {
-        let link = &self.host_link.link;
-        [
-            self.memory.busy(),
-            link.traffic(Direction::ToGpu).busy,
-            link.traffic(Direction::ToCpu).busy,
-        ]
+    /// How long memory was busy.
+    pub(super) fn memory_busy(&self) -> Picos {
+        self.memory.busy()
     }
 }

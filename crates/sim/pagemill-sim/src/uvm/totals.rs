@@ -5,91 +5,62 @@ use pagemill_types::Picos;
 use super::machine::UvmMachine;
 use super::memory::Memory;
 use super::report::{Bound, UvmReport};
-use crate::gpu::pages::Manager;
+use crate::gpu::pages::{Manager, MigrationCounts};
+use crate::gpu::{MemoryStats, TranslationSpec};
+use crate::parts::link::Direction;
 
 /// From this share of the time on, a part is said to be busy all the time.
 const BUSY: f64 = 0.7;
 
-/// Counts of the parts, and what is summed of them. The names are those of [`UvmReport`].
+/// Counts of the parts, and what is summed of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub reads: u64,
     pub time: Picos,
-    counts: [u64; COUNTS],
+    local_bytes: u64,
+    memory_busy: Picos,
+    stats: MemoryStats,
 }
-
-const FAULTS: usize = 0;
-const ENTRIES: usize = 1;
-const BATCHES: usize = 2;
-const BLOCKS: usize = 3;
-const MIGRATED: usize = 4;
-const EVICTED: usize = 5;
-const LOCAL: usize = 6;
-const REMOTE: usize = 7;
-const LOOKUPS: usize = 8;
-const WALKS: usize = 9;
-const THROTTLES: usize = 10;
-const PINS: usize = 11;
-const COUNTER_MIGRATIONS: usize = 12;
-const DRIVER_BUSY: usize = 13;
-const MEMORY_BUSY: usize = 14;
-const TO_GPU_BUSY: usize = 15;
-const TO_CPU_BUSY: usize = 16;
-const COUNTS: usize = 17;
 
 impl Totals {
     /// What the parts have counted since they were made.
     pub(super) fn so_far(memory: &Memory) -> Self {
-        let mut counts = [0; COUNTS];
-        match &memory.manager {
-            Manager::Driver(pages) => {
-                let all = pages.counts();
-                let did = all.handler;
-                counts[FAULTS] = all.faults;
-                counts[ENTRIES] = all.entries;
-                counts[BATCHES] = did.batches;
-                counts[BLOCKS] = did.blocks;
-                counts[MIGRATED] = all.copied_in_bytes;
-                counts[EVICTED] = all.copied_out_bytes;
-                counts[THROTTLES] = did.throttles;
-                counts[PINS] = did.pins;
-                counts[COUNTER_MIGRATIONS] = did.counter_migrations;
-                counts[DRIVER_BUSY] = did.busy.0;
-            }
-            Manager::Ranges(ranges) => {
-                let did = ranges.counts();
-                counts[FAULTS] = did.migrations;
-                counts[MIGRATED] = did.migrated_bytes;
-                counts[EVICTED] = did.returned_bytes;
-            }
-            Manager::Fixed => {}
-        }
-        counts[LOCAL] = memory.paths.local_bytes;
-        counts[REMOTE] = memory.paths.remote_bytes;
+        let paths = &memory.paths;
         let (first, second) = memory.translations.counts();
-        counts[LOOKUPS] = first.lookups;
-        counts[WALKS] = second.misses;
-        let busy = memory.paths.busy();
-        counts[MEMORY_BUSY] = busy[0].0;
-        counts[TO_GPU_BUSY] = busy[1].0;
-        counts[TO_CPU_BUSY] = busy[2].0;
+        let mut migration = MigrationCounts {
+            remote_bytes: paths.remote_bytes,
+            ..memory.manager.counts()
+        };
+        match &memory.manager {
+            Manager::Driver(pages) => migration.fault_entries = pages.entries_made(),
+            // A range that moves is what a fault is to a driver.
+            _ => migration.faults = migration.migrations,
+        }
         Self {
-            counts,
+            local_bytes: paths.local_bytes,
+            memory_busy: paths.memory_busy(),
+            stats: MemoryStats {
+                tlb_lookups: first.lookups,
+                walks: second.misses,
+                to_gpu: paths.host_link.link.traffic(Direction::ToGpu),
+                to_cpu: paths.host_link.link.traffic(Direction::ToCpu),
+                migration,
+                ..MemoryStats::default()
+            },
             ..Self::default()
         }
     }
 
     /// Adds what was counted from `before` to `after`.
     pub(super) fn add(&mut self, before: &Self, after: &Self) {
-        let spans = before.counts.iter().zip(&after.counts);
-        for (sum, (before, after)) in self.counts.iter_mut().zip(spans) {
-            *sum += after - before;
-        }
+        self.local_bytes += after.local_bytes - before.local_bytes;
+        self.memory_busy += after.memory_busy - before.memory_busy;
+        self.stats.add(&after.stats.since(&before.stats));
     }
 
     /// The report, but for what the point itself says.
     pub(super) fn report(&self, machine: &UvmMachine, loops: u32) -> UvmReport {
-        let counts = &self.counts;
+        let did = &self.stats.migration;
         UvmReport {
             gpu_bytes: 0,
             allocated_bytes: 0,
@@ -98,44 +69,38 @@ impl Totals {
             time: Picos(self.time.0 / u64::from(loops.max(1))),
             setup: Picos::ZERO,
             reads: self.reads,
-            faults: counts[FAULTS],
-            fault_entries: counts[ENTRIES],
-            batches: counts[BATCHES],
-            block_services: counts[BLOCKS],
-            migrated_bytes: counts[MIGRATED],
-            evicted_bytes: counts[EVICTED],
-            local_bytes: counts[LOCAL],
-            remote_bytes: counts[REMOTE],
-            tlb_lookups: counts[LOOKUPS],
-            page_walks: counts[WALKS],
-            throttles: counts[THROTTLES],
-            pins: counts[PINS],
-            counter_migrations: counts[COUNTER_MIGRATIONS],
-            bound: self.bound(machine),
+            faults: did.faults,
+            fault_entries: did.fault_entries,
+            batches: did.batches,
+            block_services: did.block_services,
+            migrated_bytes: did.migrated_bytes,
+            evicted_bytes: did.returned_bytes,
+            local_bytes: self.local_bytes,
+            remote_bytes: did.remote_bytes,
+            tlb_lookups: self.stats.tlb_lookups,
+            page_walks: self.stats.walks,
+            throttles: did.throttles,
+            pins: did.pins,
+            counter_migrations: did.counter_migrations,
+            bound: self.bound(&machine.translation),
         }
     }
 
     /// The part that was busiest; the driver, whose work includes copies, counts only if no wire was busy throughout.
-    fn bound(&self, machine: &UvmMachine) -> Bound {
+    fn bound(&self, translation: &TranslationSpec) -> Bound {
         let time = self.time.0.max(1) as f64;
-        let share = |count: usize| self.counts[count] as f64 / time;
-        let walks = self.counts[WALKS] as f64 * machine.translation.walk_latency.0 as f64;
-        let parts = [
-            (Bound::GpuMemory, share(MEMORY_BUSY)),
-            (Bound::Link, share(TO_GPU_BUSY).max(share(TO_CPU_BUSY))),
-            (
-                Bound::Translation,
-                walks / f64::from(machine.translation.concurrent_walks) / time,
-            ),
-        ];
-        let busiest =
-            parts.into_iter().fold(
-                parts[0],
-                |busiest, part| {
-                    if part.1 > busiest.1 { part } else { busiest }
-                },
-            );
-        let driver = share(DRIVER_BUSY);
+        let share = |busy: Picos| busy.0 as f64 / time;
+        let walks = self.stats.walks as f64 * translation.walk_latency.0 as f64;
+        let link = share(self.stats.to_gpu.busy).max(share(self.stats.to_cpu.busy));
+        let walking = walks / f64::from(translation.concurrent_walks) / time;
+        let parts = [(Bound::Link, link), (Bound::Translation, walking)];
+        let memory = (Bound::GpuMemory, share(self.memory_busy));
+        let busier = |busiest: (Bound, f64), part: (Bound, f64)| match part.1 > busiest.1 {
+            true => part,
+            false => busiest,
+        };
+        let busiest = parts.into_iter().fold(memory, busier);
+        let driver = share(self.stats.migration.driver_busy);
         if busiest.1 >= BUSY {
             busiest.0
         } else if driver >= busiest.1.max(0.5) {

@@ -298,57 +298,19 @@ impl<W: Waiter> DriverPages<W> {
     }
 
     /// What was counted.
-    pub(crate) fn counts(&self) -> DriverCounts {
+    pub(crate) fn counts(&self) -> MigrationCounts {
         let traffic = self.handler.driver().traffic();
-        DriverCounts {
-            handler: self.handler.counts,
-            faults: self.buffer.faults,
-            entries: self.buffer.made,
-            copied_in_bytes: traffic.pages_in * PAGE_BYTES,
-            copied_out_bytes: traffic.pages_out * PAGE_BYTES,
-            dropped_bytes: traffic.pages_dropped * PAGE_BYTES,
-            populated_bytes: traffic.pages_populated * PAGE_BYTES,
-        }
-    }
-
-    /// What moved since it was last cleared.
-    pub(crate) fn moves(&mut self) -> &mut Moves {
-        &mut self.handler.moved.moves
-    }
-}
-
-/// What the driver did, and what went where.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct DriverCounts {
-    pub(crate) handler: HandlerCounts,
-    /// Accesses that faulted, merged or not.
-    pub(crate) faults: u64,
-    /// Entries made in the fault buffer.
-    pub(crate) entries: u64,
-    /// Copied to GPU memory.
-    pub(crate) copied_in_bytes: u64,
-    /// Copied back to CPU memory.
-    pub(crate) copied_out_bytes: u64,
-    /// Dropped from GPU memory, because CPU memory had them as well.
-    pub(crate) dropped_bytes: u64,
-    /// Allocated in GPU memory at their first touch.
-    pub(crate) populated_bytes: u64,
-}
-
-impl DriverCounts {
-    /// As page managers count.
-    pub(crate) fn as_migration(&self) -> MigrationCounts {
-        let did = &self.handler;
+        let did = &self.handler.counts;
         MigrationCounts {
             migrations: did.migrations,
-            migrated_bytes: self.copied_in_bytes,
-            returned_bytes: self.copied_out_bytes,
+            migrated_bytes: traffic.pages_in * PAGE_BYTES,
+            returned_bytes: traffic.pages_out * PAGE_BYTES,
             returned_pages: did.host_faults,
             evictions: did.evictions,
             refetched_bytes: did.refetched_bytes,
-            populated_bytes: self.populated_bytes,
-            dropped_bytes: self.dropped_bytes,
-            faults: self.faults,
+            populated_bytes: traffic.pages_populated * PAGE_BYTES,
+            dropped_bytes: traffic.pages_dropped * PAGE_BYTES,
+            faults: self.buffer.faults,
             faulted_pages: did.faulted_pages,
             fault_entries: did.entries,
             batches: did.batches,
@@ -360,5 +322,15 @@ impl DriverCounts {
             host_remote_bytes: did.host_remote_bytes,
             ..MigrationCounts::default()
         }
+    }
+
+    /// Entries made in the fault buffer, served or not.
+    pub(crate) fn entries_made(&self) -> u64 {
+        self.buffer.made
+    }
+
+    /// What moved since it was last cleared.
+    pub(crate) fn moves(&mut self) -> &mut Moves {
+        &mut self.handler.moved.moves
     }
 }

@@ -279,7 +279,7 @@ impl<W: Waiter> Manager<W> {
         match self {
             Self::Fixed => MigrationCounts::default(),
             Self::Ranges(ranges) => ranges.counts(),
-            Self::Driver(pages) => pages.counts().as_migration(),
+            Self::Driver(pages) => pages.counts(),
         }
     }
 

@@ -127,7 +127,7 @@ impl Bench {
     }
 
     fn counts(&self) -> HandlerCounts {
-        self.pages.counts().handler
+        self.pages.handler.counts
     }
 }
 

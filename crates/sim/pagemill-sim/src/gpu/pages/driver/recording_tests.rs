@@ -229,10 +229,10 @@ fn check(growth: &str, counts: bool, deeds: &[Deed]) -> Result<(), TestCaseError
     };
     let counts = pages.counts();
     let came = moved(&["fault", "moved along", "access counter", "prefetch"]);
-    prop_assert_eq!(came, counts.copied_in_bytes);
+    prop_assert_eq!(came, counts.migrated_bytes);
     prop_assert_eq!(moved(&["first touch"]), counts.populated_bytes);
     let again: u64 = map.tiles.iter().map(|tile| tile.repeated).sum();
-    prop_assert_eq!(again, counts.handler.refetched_bytes);
+    prop_assert_eq!(again, counts.refetched_bytes);
     Ok(())
 }
 
