@@ -11,7 +11,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-cli", 11091),
     ("pagemill-color", 1986),
     ("pagemill-color-preload", 587),
-    ("pagemill-cudart", 18335),
+    ("pagemill-cudart", 17700),
     ("pagemill-fabric", 10231),
     ("pagemill-gpu", 2401),
     ("pagemill-gpu-front", 1579),

@@ -18,7 +18,6 @@ pub const LONGER: &[Longer] = &[
         712,
     ),
     Longer("crates/lab/pagemill-cli/tests/cuda.rs", 769),
-    Longer("crates/cuda/pagemill-cudart/src/runtime/graphs.rs", 637),
     Longer("crates/net/pagemill-fabric/src/station/mod.rs", 624),
     Longer(
         "crates/net/pagemill-fabric/tests/programs/areas/messages.c",

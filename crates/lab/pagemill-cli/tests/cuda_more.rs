@@ -37,7 +37,7 @@ fn kernels_choose_what_a_graph_does() {
 }
 
 #[test]
-fn nodes_of_graphs_are_read_and_changed() {
+fn nodes_of_executable_graphs_change() {
     finds_nothing_wrong("graph_parameters", &[], &[&[], &["--functional"]]);
 }
 

@@ -3,12 +3,12 @@
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 use super::copy::{Memcpy3d, linear_plan};
-use super::launch::{Dim3, after_launch, pack};
+use super::launch::{Dim3, after_launch, apply_attribute, pack};
 use super::stream::stream_id;
 use super::work::{HostFunction, launch_graph};
 use super::{Done, address, api, give, null, user_object, with_runtime};
 use crate::error::{CudaError, Fault};
-use crate::runtime::{Extent, FunctionKey, Launch, Runtime, Span, Step, StreamId, Work};
+use crate::runtime::{Extent, FunctionKey, Launch, Runtime, Span, StreamId, Work, step_of};
 
 /// `cudaKernelNodeParams`.
 #[repr(C)]
@@ -175,13 +175,7 @@ pub(super) unsafe fn give_list(to: *mut *mut c_void, count: *mut usize, list: &[
 
 /// # Safety
 /// `from` and `to` point to `count` handles.
-unsafe fn dependencies(
-    graph: *mut c_void,
-    from: *const u64,
-    to: *const u64,
-    count: usize,
-    waits: bool,
-) -> Done {
+unsafe fn dependencies(graph: *mut c_void, from: *const u64, to: *const u64, count: usize) -> Done {
     if count > 0 && (from.is_null() || to.is_null()) {
         return Err(null());
     }
@@ -193,7 +187,7 @@ unsafe fn dependencies(
                 to.add(index).read_unaligned(),
             )
         };
-        with_runtime(|runtime| runtime.set_dependency(address(graph), from, to, waits))?;
+        with_runtime(|runtime| runtime.add_dependency(address(graph), from, to))?;
     }
     Ok(())
 }
@@ -205,16 +199,6 @@ pub(super) unsafe fn instantiate(to: *mut *mut c_void, graph: *mut c_void) -> Do
     user_object::inherit(address(graph), executable);
     // SAFETY: by the contract of this function.
     unsafe { give(to, executable as *mut c_void) }
-}
-
-/// The step of an executable graph that was made from `node`.
-pub(super) fn step_of(
-    runtime: &mut Runtime,
-    executable: *mut c_void,
-    node: *mut c_void,
-) -> Result<&mut Step, Fault> {
-    let steps = runtime.steps(address(executable))?;
-    crate::runtime::step_of(steps, address(node)).ok_or_else(|| no_such_step(node))
 }
 
 fn no_such_step(node: *mut c_void) -> Fault {
@@ -230,21 +214,12 @@ pub(super) fn set_step(
 ) -> Done {
     with_runtime(|runtime| {
         let work = work(runtime)?;
-        match step_of(runtime, executable, node)?.work.replace(work) {
+        let steps = runtime.steps(address(executable))?;
+        let step = step_of(steps, address(node)).ok_or_else(|| no_such_step(node))?;
+        match step.work.replace(work) {
             true => Ok(()),
             false => Err(no_such_step(node)),
         }
-    })
-}
-
-/// Gives a node other parameters of the same type.
-pub(super) fn set_node(
-    node: *mut c_void,
-    work: impl FnOnce(&mut Runtime) -> Result<Work, Fault>,
-) -> Done {
-    with_runtime(|runtime| {
-        let work = work(runtime)?;
-        runtime.set_work(address(node), work)
     })
 }
 
@@ -335,22 +310,12 @@ api! {
 
     fn cudaGraphAddDependencies(graph: *mut c_void, from: *const u64, to: *const u64, _edges: *const c_void, count: usize) {
         // SAFETY: the program passes `from` as null or with `count` values; `to` as null or with `count` values.
-        unsafe { dependencies(graph, from, to, count, true) }
+        unsafe { dependencies(graph, from, to, count) }
     }
 
     fn cudaGraphAddDependencies_v1(graph: *mut c_void, from: *const u64, to: *const u64, count: usize) {
         // SAFETY: the program passes `from` as null or with `count` values; `to` as null or with `count` values.
-        unsafe { dependencies(graph, from, to, count, true) }
-    }
-
-    fn cudaGraphRemoveDependencies(graph: *mut c_void, from: *const u64, to: *const u64, _edges: *const c_void, count: usize) {
-        // SAFETY: the program passes `from` as null or with `count` values; `to` as null or with `count` values.
-        unsafe { dependencies(graph, from, to, count, false) }
-    }
-
-    fn cudaGraphRemoveDependencies_v1(graph: *mut c_void, from: *const u64, to: *const u64, count: usize) {
-        // SAFETY: the program passes `from` as null or with `count` values; `to` as null or with `count` values.
-        unsafe { dependencies(graph, from, to, count, false) }
+        unsafe { dependencies(graph, from, to, count) }
     }
 
     fn cudaGraphGetNodes(graph: *mut c_void, to: *mut *mut c_void, count: *mut usize) {
@@ -367,28 +332,21 @@ api! {
         unsafe { give_list(to, count, &nodes) }
     }
 
+    fn cudaGraphKernelNodeSetAttribute(node: *mut c_void, id: c_uint, value: *const [u64; 8]) {
+        if value.is_null() {
+            return Err(null());
+        }
+        // SAFETY: the program passes `value` as null or a pointer to `[u64; 8]`.
+        let value = unsafe { value.read_unaligned() };
+        with_runtime(|runtime| {
+            runtime.change_launch(address(node), |launch| apply_attribute(launch, id, &value))
+        })
+    }
+
     fn cudaGraphNodeGetType(node: *mut c_void, to: *mut c_int) {
         let kind = with_runtime(|runtime| Ok(runtime.node_work(address(node))?.node_type()))?;
         // SAFETY: the program passes `to` as null or room for an int.
         unsafe { give(to, kind) }
-    }
-
-    fn cudaGraphDestroyNode(node: *mut c_void) {
-        with_runtime(|runtime| runtime.destroy_node(address(node)))
-    }
-
-    fn cudaGraphKernelNodeSetParams(node: *mut c_void, parameter: *const KernelNode) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `KernelNode`.
-        unsafe {
-            let kernel = parameters(parameter)?;
-            set_node(node, |runtime| kernel.work(runtime))
-        }
-    }
-
-    fn cudaGraphMemsetNodeSetParams(node: *mut c_void, parameter: *const MemsetNode) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `MemsetNode`.
-        let memset = unsafe { parameters(parameter)? };
-        set_node(node, |_| memset.work())
     }
 
     fn cudaGraphExecKernelNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const KernelNode) {
@@ -397,23 +355,6 @@ api! {
             let kernel = parameters(parameter)?;
             set_step(executable, node, |runtime| kernel.work(runtime))
         }
-    }
-
-    fn cudaGraphExecMemcpyNodeSetParams1D(executable: *mut c_void, node: *mut c_void, destination: *mut c_void, source: *const c_void, bytes: usize, kind: c_int) {
-        let plan = linear_plan(address(destination), address(source), bytes);
-        set_step(executable, node, |_| Ok(Work::Copy(plan, kind)))
-    }
-
-    fn cudaGraphExecMemsetNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const MemsetNode) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `MemsetNode`.
-        let memset = unsafe { parameters(parameter)? };
-        set_step(executable, node, |_| memset.work())
-    }
-
-    fn cudaGraphExecHostNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const HostNode) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `HostNode`.
-        let host = unsafe { parameters(parameter)? };
-        set_step(executable, node, |_| host.work())
     }
 
     fn cudaGraphInstantiate(to: *mut *mut c_void, graph: *mut c_void, _flags: c_ulonglong) {

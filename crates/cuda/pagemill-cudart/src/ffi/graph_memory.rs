@@ -51,28 +51,6 @@ api! {
         unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Free(address(pointer)))) }
     }
 
-    fn cudaGraphMemAllocNodeGetParams(node: *mut c_void, to: *mut AllocationNode) {
-        let (own, own_bytes) = with_runtime(|runtime| match runtime.node_work(address(node))? {
-            Work::Allocate { address, bytes } => Ok((*address, *bytes)),
-            _ => Err(Fault::new(CudaError::INVALID_VALUE, format!("{node:p} is no node that allocates"))),
-        })?;
-        let mut properties = [0; 13];
-        // Pinned memory, on device 0.
-        (properties[0], properties[1]) = (1, 1);
-        let bytes = own_bytes as usize;
-        // SAFETY: the program passes `to` as null or room for `AllocationNode`.
-        unsafe { give(to, AllocationNode { properties, bytes, address: own }) }
-    }
-
-    fn cudaGraphMemFreeNodeGetParams(node: *mut c_void, to: *mut *mut c_void) {
-        let freed = with_runtime(|runtime| match runtime.node_work(address(node))? {
-            Work::Free(address) => Ok(*address),
-            _ => Err(Fault::new(CudaError::INVALID_VALUE, format!("{node:p} is no node that frees"))),
-        })?;
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, freed as *mut c_void) }
-    }
-
     fn cudaDeviceGraphMemTrim(device: c_int) {
         // Memory of graphs goes back to the GPU when it is freed.
         super::device::only(device)

@@ -1,54 +1,16 @@
-//! What there is to ask of graphs and of streams that are captured, and parameters of nodes that change.
+//! What there is to ask of graphs and of streams that are captured.
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
-use super::copy::{Memcpy3d, linear_plan};
-use super::graph::{HostNode, give_list, instantiate, parameters, set_node, set_step};
+use super::graph::{give_list, instantiate};
 use super::stream::stream_id;
 use super::{Done, address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
-use crate::runtime::Work;
-
-/// Edges of a graph as two lists.
-///
-/// # Safety
-/// `count` points to the room at `from` and `to`, unless they are null.
-unsafe fn give_edges(
-    graph: *mut c_void,
-    from: *mut *mut c_void,
-    to: *mut *mut c_void,
-    count: *mut usize,
-) -> Done {
-    let edges = with_runtime(|runtime| runtime.edges(address(graph)))?;
-    let list = |pick: fn(&(u64, u64)) -> u64| edges.iter().map(pick).collect::<Vec<u64>>();
-    if from.is_null() || to.is_null() {
-        // SAFETY: by the contract of this function.
-        return unsafe { give_list(std::ptr::null_mut(), count, &list(|edge| edge.0)) };
-    }
-    // SAFETY: by the contract of this function; the first list must not change the room of the second.
-    unsafe {
-        let mut room = if count.is_null() {
-            0
-        } else {
-            count.read_unaligned()
-        };
-        give_list(from, &raw mut room, &list(|edge| edge.0))?;
-        give_list(to, count, &list(|edge| edge.1))
-    }
-}
 
 /// # Safety
 /// As [`give_list`].
 unsafe fn give_earlier(node: *mut c_void, to: *mut *mut c_void, count: *mut usize) -> Done {
     let nodes = with_runtime(|runtime| runtime.dependencies(address(node)))?;
-    // SAFETY: by the contract of this function.
-    unsafe { give_list(to, count, &nodes) }
-}
-
-/// # Safety
-/// As [`give_list`].
-unsafe fn give_later(node: *mut c_void, to: *mut *mut c_void, count: *mut usize) -> Done {
-    let nodes = with_runtime(|runtime| runtime.dependents(address(node)))?;
     // SAFETY: by the contract of this function.
     unsafe { give_list(to, count, &nodes) }
 }
@@ -124,17 +86,6 @@ unsafe fn update_capture(
 
 // SAFETY, of all blocks below: see the module.
 api! {
-    fn cudaGraphGetEdges(graph: *mut c_void, from: *mut *mut c_void, to: *mut *mut c_void, _edges: *mut c_void, count: *mut usize) {
-        // SAFETY: the program passes `from` and `to` as null or room for as many values as `count` says; `count` as null
-        // or room for a size.
-        unsafe { give_edges(graph, from, to, count) }
-    }
-
-    fn cudaGraphGetEdges_v1(graph: *mut c_void, from: *mut *mut c_void, to: *mut *mut c_void, count: *mut usize) {
-        // SAFETY: the program passes `from` and `to` as null or room for as many values as `count` says; `count` as null
-        // or room for a size.
-        unsafe { give_edges(graph, from, to, count) }
-    }
 
     fn cudaGraphNodeGetDependencies(node: *mut c_void, to: *mut *mut c_void, _edges: *mut c_void, count: *mut usize) {
         // SAFETY: the program passes `to` as null or room for as many values as `count` says; `count` as null or room
@@ -146,18 +97,6 @@ api! {
         // SAFETY: the program passes `to` as null or room for as many values as `count` says; `count` as null or room
         // for a size.
         unsafe { give_earlier(node, to, count) }
-    }
-
-    fn cudaGraphNodeGetDependentNodes(node: *mut c_void, to: *mut *mut c_void, _edges: *mut c_void, count: *mut usize) {
-        // SAFETY: the program passes `to` as null or room for as many values as `count` says; `count` as null or room
-        // for a size.
-        unsafe { give_later(node, to, count) }
-    }
-
-    fn cudaGraphNodeGetDependentNodes_v1(node: *mut c_void, to: *mut *mut c_void, count: *mut usize) {
-        // SAFETY: the program passes `to` as null or room for as many values as `count` says; `count` as null or room
-        // for a size.
-        unsafe { give_later(node, to, count) }
     }
 
     fn cudaStreamGetCaptureInfo(stream: *mut c_void, status: *mut c_int, id: *mut c_ulonglong, graph: *mut *mut c_void, nodes: *mut *const u64, edges: *mut *const c_void, count: *mut usize) {
@@ -205,29 +144,6 @@ api! {
         }
         // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { instantiate(to, graph) }
-    }
-
-    fn cudaGraphMemcpyNodeSetParams(node: *mut c_void, parameter: *const Memcpy3d) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `Memcpy3d`.
-        let copy = unsafe { parameters(parameter)? };
-        set_node(node, |runtime| copy.work(runtime))
-    }
-
-    fn cudaGraphMemcpyNodeSetParams1D(node: *mut c_void, destination: *mut c_void, source: *const c_void, bytes: usize, kind: c_int) {
-        let plan = linear_plan(address(destination), address(source), bytes);
-        set_node(node, |_| Ok(Work::Copy(plan, kind)))
-    }
-
-    fn cudaGraphExecMemcpyNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const Memcpy3d) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `Memcpy3d`.
-        let copy = unsafe { parameters(parameter)? };
-        set_step(executable, node, |runtime| copy.work(runtime))
-    }
-
-    fn cudaGraphHostNodeSetParams(node: *mut c_void, parameter: *const HostNode) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `HostNode`.
-        let host = unsafe { parameters(parameter)? };
-        set_node(node, |_| host.work())
     }
 
     fn cudaDeviceDisablePeerAccess(_peer: c_int) {

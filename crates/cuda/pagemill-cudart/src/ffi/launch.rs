@@ -193,16 +193,6 @@ pub(super) fn apply_attribute(shape: &mut Launch, id: u32, value: &[u64; 8]) {
     }
 }
 
-/// The attribute `id` of a launch; what is not kept is 0.
-pub(super) fn attribute(shape: &Launch, id: u32) -> [u64; 8] {
-    let [x, y, z] = match id {
-        ATTRIBUTE_CLUSTER => shape.cluster.unwrap_or_default().map(u64::from),
-        ATTRIBUTE_COOPERATIVE => [shape.cooperative.into(), 0, 0],
-        _ => [0; 3],
-    };
-    [x | y << 32, z, 0, 0, 0, 0, 0, 0]
-}
-
 /// What is no kernel is for `cudaFuncGetAttributes` a handle that is none.
 fn as_handle(fault: Fault) -> Fault {
     match fault.code {

@@ -15,7 +15,6 @@ mod exit;
 mod graph;
 mod graph_memory;
 mod graph_node;
-mod graph_parameters;
 mod graph_shape;
 mod ipc;
 mod launch;

@@ -117,10 +117,6 @@ api! {
         unsafe { give(to, handle as *mut c_void) }
     }
 
-    fn cudaUserObjectRetain(object: *mut c_void, count: c_uint) {
-        with_objects(|objects| objects.retain(address(object), count.into()))
-    }
-
     fn cudaUserObjectRelease(object: *mut c_void, count: c_uint) {
         release(address(object), count.into())
     }
@@ -133,23 +129,5 @@ api! {
             objects.held.entry(graph).or_default().push((object, count));
             Ok(())
         })
-    }
-
-    fn cudaGraphReleaseUserObject(graph: *mut c_void, object: *mut c_void, count: c_uint) {
-        let (graph, object, mut left) = (check_graph(graph)?, address(object), u64::from(count));
-        with_objects(|objects| {
-            let held = objects.held.get_mut(&graph).ok_or_else(|| unknown(object))?;
-            let own: u64 = held.iter().filter(|(other, _)| *other == object).map(|(_, count)| count).sum();
-            if own < left {
-                return Err(unknown(object));
-            }
-            for (_, count) in held.iter_mut().filter(|(other, _)| *other == object) {
-                let taken = left.min(*count);
-                (*count, left) = (*count - taken, left - taken);
-            }
-            held.retain(|(_, count)| *count > 0);
-            Ok(())
-        })?;
-        release(object, count.into())
     }
 }

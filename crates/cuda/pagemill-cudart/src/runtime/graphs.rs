@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Runtime;
-use super::images::FunctionKey;
 use super::launches::Launch;
 use super::moments::Moment;
 use super::streams::StreamId;
@@ -85,7 +84,7 @@ pub(super) fn unknown(what: &str, handle: u64) -> Fault {
 }
 
 /// Node `node` has no such parameters.
-pub(crate) fn other_type(node: u64) -> Fault {
+fn other_type(node: u64) -> Fault {
     let message = format!("node {node:#x} is of another type");
     Fault::new(CudaError::INVALID_VALUE, message)
 }
@@ -115,11 +114,8 @@ impl Runtime {
             .collect();
         let renamed = original.nodes.into_iter().map(|(id, node)| {
             let after = node.after.iter().map(|earlier| handles[earlier]).collect();
-            let copy = Node {
-                original: Some(id),
-                ..Node::new(node.work, after)
-            };
-            (handles[&id], copy)
+            let work = node.work;
+            (handles[&id], Node { work, after })
         });
         let mut nodes: BTreeMap<u64, Node> = renamed.collect();
         for node in nodes.values_mut() {
@@ -186,45 +182,15 @@ impl Runtime {
         let node = self.graphs.handle();
         let after = after.iter().copied().collect();
         let nodes = &mut self.graphs.graph(graph)?.nodes;
-        nodes.insert(node, Node::new(work, after));
+        nodes.insert(node, Node { work, after });
         Ok(node)
     }
 
-    /// The node of the cloned graph `copy` that was made from `original`.
-    ///
-    /// # Errors
-    /// If there is no such graph, or no such node in it.
-    pub fn node_in_clone(&mut self, original: u64, copy: u64) -> Result<u64, Fault> {
-        let mut nodes = self.graphs.graph(copy)?.nodes.iter();
-        let found = nodes.find(|(_, node)| node.original == Some(original));
-        found
-            .map(|(&id, _)| id)
-            .ok_or_else(|| unknown("node of the graph that was cloned", original))
-    }
-
-    /// The graph that a node is in.
-    ///
-    /// # Errors
-    /// If there is no such node.
-    pub fn graph_of(&mut self, node: u64) -> Result<u64, Fault> {
-        let mut graphs = self.graphs.graphs.iter();
-        let found = graphs.find(|(_, graph)| graph.nodes.contains_key(&node));
-        found
-            .map(|(&graph, _)| graph)
-            .ok_or_else(|| unknown("node of a graph", node))
-    }
-
-    /// Makes node `to` wait for node `from`, or no longer.
+    /// Makes node `to` wait for node `from`.
     ///
     /// # Errors
     /// If one of them is not in the graph.
-    pub fn set_dependency(
-        &mut self,
-        graph: u64,
-        from: u64,
-        to: u64,
-        waits: bool,
-    ) -> Result<(), Fault> {
+    pub fn add_dependency(&mut self, graph: u64, from: u64, to: u64) -> Result<(), Fault> {
         let nodes = &mut self.graphs.graph(graph)?.nodes;
         if !nodes.contains_key(&from) {
             return Err(unknown("node of this graph", from));
@@ -232,27 +198,7 @@ impl Runtime {
         let node = nodes
             .get_mut(&to)
             .ok_or_else(|| unknown("node of this graph", to))?;
-        if waits {
-            node.after.insert(from);
-        } else {
-            node.after.remove(&from);
-        }
-        Ok(())
-    }
-
-    /// Takes a node out of its graph.
-    ///
-    /// # Errors
-    /// If there is no such node.
-    pub fn destroy_node(&mut self, node: u64) -> Result<(), Fault> {
-        self.graphs.node(node)?;
-        for graph in self.graphs.graphs.values_mut() {
-            if graph.nodes.remove(&node).is_some() {
-                for other in graph.nodes.values_mut() {
-                    other.after.remove(&node);
-                }
-            }
-        }
+        node.after.insert(from);
         Ok(())
     }
 
@@ -272,31 +218,6 @@ impl Runtime {
     /// If there is no such node.
     pub fn node_work(&mut self, node: u64) -> Result<&mut Work, Fault> {
         Ok(&mut self.graphs.node(node)?.work)
-    }
-
-    /// What a kernel node launches, and the list of its arguments: an address in the node for each. It stays until the node
-    /// gets other parameters or is destroyed.
-    ///
-    /// # Errors
-    /// If there is no such node, or it is of another type.
-    pub fn kernel_node(&mut self, node: u64) -> Result<(FunctionKey, Launch, &[u64]), Fault> {
-        let Work::Kernel(key, launch, _) = *self.node_work(node)? else {
-            return Err(other_type(node));
-        };
-        let mut offsets = Vec::new();
-        self.prepare(key, &launch, |params, _| {
-            offsets.extend(params.iter().map(|param| u64::from(param.offset)));
-            Ok(Vec::new())
-        })?;
-        let own = self.graphs.node(node)?;
-        if let Work::Kernel(_, _, block) = &own.work {
-            let places = offsets.iter().map(|offset| block.as_ptr() as u64 + offset);
-            // A program may still read a list that it asked for before.
-            if !places.clone().eq(own.arguments.iter().copied()) {
-                own.arguments = places.collect();
-            }
-        }
-        Ok((key, launch, &own.arguments))
     }
 
     /// Lets blocks of a kernel node wait for each other, and gives it clusters, as `change` says.
@@ -319,45 +240,12 @@ impl Runtime {
         Ok(())
     }
 
-    /// Gives a node other parameters of the same type.
-    ///
-    /// # Errors
-    /// If there is no such node, or it is of another type.
-    pub fn set_work(&mut self, node: u64, work: Work) -> Result<(), Fault> {
-        match self.node_work(node)?.replace(work) {
-            true => Ok(()),
-            false => Err(other_type(node)),
-        }
-    }
-
     /// What a node waits for.
     ///
     /// # Errors
     /// If there is no such node.
     pub fn dependencies(&mut self, node: u64) -> Result<Vec<u64>, Fault> {
         Ok(self.graphs.node(node)?.after.iter().copied().collect())
-    }
-
-    /// The nodes that wait for a node.
-    ///
-    /// # Errors
-    /// If there is no such node.
-    pub fn dependents(&mut self, node: u64) -> Result<Vec<u64>, Fault> {
-        self.graphs.node(node)?;
-        let all = self.graphs.graphs.values().flat_map(|graph| &graph.nodes);
-        let later = all.filter(|(_, other)| other.after.contains(&node));
-        Ok(later.map(|(&id, _)| id).collect())
-    }
-
-    /// The edges of a graph: a node, and one that waits for it.
-    ///
-    /// # Errors
-    /// If there is no such graph.
-    pub fn edges(&mut self, graph: u64) -> Result<Vec<(u64, u64)>, Fault> {
-        let nodes = self.graphs.graph(graph)?.nodes.iter();
-        let edges =
-            nodes.flat_map(|(&id, node)| node.after.iter().map(move |&earlier| (earlier, id)));
-        Ok(edges.collect())
     }
 
     /// Makes the next work of a captured stream wait for `nodes` too, or for them alone.

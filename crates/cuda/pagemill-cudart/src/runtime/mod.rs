@@ -42,7 +42,6 @@ use crate::setting::Setting;
 
 pub use arrays::{Array, Resource};
 pub use copies::{Copy3d, Extent, Span};
-pub(crate) use graphs::other_type;
 pub use held::Turn;
 pub use images::FunctionKey;
 pub use ipc::IpcHandle;

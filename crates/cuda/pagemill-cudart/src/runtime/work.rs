@@ -90,21 +90,6 @@ pub struct Graph {
 pub(super) struct Node {
     pub(super) work: Work,
     pub(super) after: BTreeSet<u64>,
-    /// The node that this one is a copy of.
-    pub(super) original: Option<u64>,
-    /// Where the arguments of a kernel are, for programs that asked.
-    pub(super) arguments: Vec<u64>,
-}
-
-impl Node {
-    pub(super) fn new(work: Work, after: BTreeSet<u64>) -> Self {
-        Self {
-            work,
-            after,
-            original: None,
-            arguments: Vec::new(),
-        }
-    }
 }
 
 /// A piece of work, and the earlier ones that it waits for, by their place in the order.
@@ -116,8 +101,6 @@ pub struct Step {
     pub work: Work,
     /// What it waits for.
     pub after: Vec<usize>,
-    /// Whether it is done, rather than passed over.
-    pub enabled: bool,
 }
 
 impl Graph {
@@ -142,7 +125,6 @@ impl Graph {
                         node: Some(id),
                         work: work.clone(),
                         after,
-                        enabled: true,
                     }),
                 }
                 ends.insert(id, steps.len() - 1);
@@ -190,7 +172,6 @@ fn insert_child(steps: &mut Vec<Step>, child: Vec<Step>, after: Vec<usize>, is_m
         } else {
             (base..base + count).collect()
         },
-        enabled: true,
     });
 }
 

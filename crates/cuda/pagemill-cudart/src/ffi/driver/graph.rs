@@ -6,10 +6,9 @@ use super::copy::Memcpy3d;
 use super::driver;
 use super::launch::Arguments;
 use crate::error::Fault;
-use crate::ffi::graph::{MemsetNode, Place, add, instantiate, parameters, set_node, set_step};
+use crate::ffi::graph::{MemsetNode, Place, add, instantiate, parameters, set_step};
 use crate::ffi::graph_node::{self, NodeParameters};
-use crate::ffi::graph_parameters::kernel_of;
-use crate::ffi::{address, give, with_runtime};
+use crate::ffi::{address, give};
 use crate::runtime::{FunctionKey, Launch, Runtime, StreamId, Work};
 
 /// `CUDA_KERNEL_NODE_PARAMS_v2`, whose beginning is that of the first version.
@@ -53,19 +52,6 @@ impl KernelNode {
             arguments.block(params, bytes)
         })?;
         Ok(Work::Kernel(key, launch, block))
-    }
-
-    /// What `node` launches, its function as this border names it.
-    fn of(runtime: &mut Runtime, node: *mut c_void) -> Result<Self, Fault> {
-        let kernel = kernel_of(runtime, node)?;
-        Ok(Self {
-            function: runtime.kernel_handle(kernel.key)?.0 as *const c_void,
-            grid: kernel.launch.grid,
-            block: kernel.launch.block,
-            shared_bytes: kernel.launch.shared_bytes as c_uint,
-            pointers: kernel.arguments,
-            extra: std::ptr::null(),
-        })
     }
 }
 
@@ -140,54 +126,6 @@ driver! { Context:
         // SAFETY: the program passes `to` as null or room for a handle; `parameter` as null or room for
         // `NodeParameters`; `after` as null or with `count` values.
         unsafe { graph_node::add_any(&Place { to, graph, after, count }, parameter, kernel_work) }
-    }
-
-    fn cuGraphKernelNodeSetParams(node: *mut c_void, parameter: *const KernelNode) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `KernelNode`.
-        unsafe {
-            let kernel = parameters(parameter)?;
-            set_node(node, |runtime| kernel.work(runtime))
-        }
-    }
-
-    fn cuGraphKernelNodeSetParams_v2(node: *mut c_void, parameter: *const KernelNode2) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `KernelNode2`.
-        unsafe {
-            let kernel = parameters(parameter)?.node();
-            set_node(node, |runtime| kernel.work(runtime))
-        }
-    }
-
-    fn cuGraphKernelNodeGetParams(node: *mut c_void, to: *mut KernelNode) {
-        let found = with_runtime(|runtime| KernelNode::of(runtime, node))?;
-        // SAFETY: the program passes `to` as null or room for `KernelNode`.
-        unsafe { give(to, found) }
-    }
-
-    fn cuGraphKernelNodeGetParams_v2(node: *mut c_void, to: *mut KernelNode2) {
-        let parameters = KernelNode2 {
-            common: with_runtime(|runtime| KernelNode::of(runtime, node))?,
-            kernel: std::ptr::null(),
-            context: std::ptr::null_mut(),
-        };
-        // SAFETY: the program passes `to` as null or room for `KernelNode2`.
-        unsafe { give(to, parameters) }
-    }
-
-    fn cuGraphNodeSetParams(node: *mut c_void, parameter: *const NodeParameters) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `NodeParameters`.
-        set_node(node, |runtime| unsafe { graph_node::work_of(parameter, kernel_work, runtime) })
-    }
-
-    fn cuGraphExecNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const NodeParameters) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `NodeParameters`.
-        set_step(executable, node, |runtime| unsafe { graph_node::work_of(parameter, kernel_work, runtime) })
-    }
-
-    fn cuGraphMemcpyNodeSetParams(node: *mut c_void, parameter: *const Memcpy3d) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `Memcpy3d`.
-        let copy = unsafe { parameters(parameter)? };
-        set_node(node, |runtime| copy.work(runtime))
     }
 
     fn cuGraphExecKernelNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const KernelNode) {

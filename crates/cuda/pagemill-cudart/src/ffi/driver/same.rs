@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
 use super::{driver, of_runtime};
 use crate::ffi::{
-    array, copy, device, graph, graph_memory, graph_node, graph_parameters, graph_shape, ipc,
-    launch, memory, mipmap, pool, stream, user_object, work,
+    array, copy, device, graph, graph_memory, graph_node, graph_shape, ipc, launch, memory, mipmap,
+    pool, stream, user_object, work,
 };
 
 /// Exports functions that only hand their arguments on.
@@ -123,43 +123,18 @@ same! { Context:
 
     fn cuGraphAddMemAllocNode(to: Place, own: Handle, after: *const u64, count: usize, node: *mut graph_memory::AllocationNode) = graph_memory::cudaGraphAddMemAllocNode;
     fn cuGraphAddMemFreeNode(to: Place, own: Handle, after: *const u64, count: usize, at: Handle) = graph_memory::cudaGraphAddMemFreeNode;
-    fn cuGraphMemAllocNodeGetParams(node: Handle, to: *mut graph_memory::AllocationNode) = graph_memory::cudaGraphMemAllocNodeGetParams;
-    fn cuGraphMemFreeNodeGetParams(node: Handle, to: Place) = graph_memory::cudaGraphMemFreeNodeGetParams;
-    fn cuGraphHostNodeSetParams(node: Handle, parameter: *const graph::HostNode) = graph_shape::cudaGraphHostNodeSetParams;
-    fn cuGraphMemsetNodeGetParams(node: Handle, to: *mut graph::MemsetNode) = graph_parameters::cudaGraphMemsetNodeGetParams;
-    fn cuGraphMemsetNodeSetParams(node: Handle, parameter: *const graph::MemsetNode) = graph::cudaGraphMemsetNodeSetParams;
-    fn cuGraphHostNodeGetParams(node: Handle, to: *mut graph::HostNode) = graph_parameters::cudaGraphHostNodeGetParams;
-    fn cuGraphEventRecordNodeGetEvent(node: Handle, to: Place) = graph_parameters::cudaGraphEventRecordNodeGetEvent;
-    fn cuGraphEventRecordNodeSetEvent(node: Handle, event: Handle) = graph_parameters::cudaGraphEventRecordNodeSetEvent;
-    fn cuGraphEventWaitNodeGetEvent(node: Handle, to: Place) = graph_parameters::cudaGraphEventWaitNodeGetEvent;
-    fn cuGraphEventWaitNodeSetEvent(node: Handle, event: Handle) = graph_parameters::cudaGraphEventWaitNodeSetEvent;
-    fn cuGraphExecEventRecordNodeSetEvent(own: Handle, node: Handle, event: Handle) = graph_parameters::cudaGraphExecEventRecordNodeSetEvent;
-    fn cuGraphExecEventWaitNodeSetEvent(own: Handle, node: Handle, event: Handle) = graph_parameters::cudaGraphExecEventWaitNodeSetEvent;
-    fn cuGraphNodeSetEnabled(own: Handle, node: Handle, enabled: c_uint) = graph_parameters::cudaGraphNodeSetEnabled;
-    fn cuGraphNodeGetEnabled(own: Handle, node: Handle, to: *mut c_uint) = graph_parameters::cudaGraphNodeGetEnabled;
-    fn cuGraphNodeFindInClone(to: Place, original: Handle, copy: Handle) = graph_parameters::cudaGraphNodeFindInClone;
-    fn cuGraphNodeGetContainingGraph(node: Handle, to: Place) = graph_parameters::cudaGraphNodeGetContainingGraph;
-    fn cuGraphKernelNodeSetAttribute(node: Handle, attribute: c_uint, value: *const [u64; 8]) = graph_parameters::cudaGraphKernelNodeSetAttribute;
-    fn cuGraphKernelNodeGetAttribute(node: Handle, attribute: c_uint, to: *mut [u64; 8]) = graph_parameters::cudaGraphKernelNodeGetAttribute;
-    fn cuGraphKernelNodeCopyAttributes(to: Handle, from: Handle) = graph_parameters::cudaGraphKernelNodeCopyAttributes;
-    fn cuGraphDebugDotPrint(own: Handle, path: *const c_char, flags: c_uint) = graph_parameters::cudaGraphDebugDotPrint;
+    fn cuGraphKernelNodeSetAttribute(node: Handle, attribute: c_uint, value: *const [u64; 8]) = graph::cudaGraphKernelNodeSetAttribute;
     fn cuStreamSetAttribute(own: Handle, attribute: c_int, value: *const c_void) = graph_shape::cudaStreamSetAttribute;
     fn cuStreamGetAttribute(own: Handle, attribute: c_int, to: *mut [u64; 8]) = graph_shape::cudaStreamGetAttribute;
     fn cuStreamGetCaptureInfo_v2(own: Handle, status: *mut c_int, id: *mut c_ulonglong, graph: Place, nodes: *mut *const u64, count: *mut usize) = graph_shape::cudaStreamGetCaptureInfo_v12;
     fn cuStreamGetCaptureInfo_v3(own: Handle, status: *mut c_int, id: *mut c_ulonglong, graph: Place, nodes: *mut *const u64, edges: *mut *const c_void, count: *mut usize) = graph_shape::cudaStreamGetCaptureInfo;
     fn cuStreamUpdateCaptureDependencies(own: Handle, nodes: *const u64, count: usize, flags: c_uint) = graph_shape::cudaStreamUpdateCaptureDependencies_v1;
     fn cuStreamUpdateCaptureDependencies_v2(own: Handle, nodes: *const u64, edges: *const c_void, count: usize, flags: c_uint) = graph_shape::cudaStreamUpdateCaptureDependencies;
-    fn cuGraphGetEdges(own: Handle, from: Place, to: Place, count: *mut usize) = graph_shape::cudaGraphGetEdges_v1;
-    fn cuGraphGetEdges_v2(own: Handle, from: Place, to: Place, edges: Handle, count: *mut usize) = graph_shape::cudaGraphGetEdges;
     fn cuGraphNodeGetDependencies(node: Handle, to: Place, count: *mut usize) = graph_shape::cudaGraphNodeGetDependencies_v1;
     fn cuGraphNodeGetDependencies_v2(node: Handle, to: Place, edges: Handle, count: *mut usize) = graph_shape::cudaGraphNodeGetDependencies;
-    fn cuGraphNodeGetDependentNodes(node: Handle, to: Place, count: *mut usize) = graph_shape::cudaGraphNodeGetDependentNodes_v1;
-    fn cuGraphNodeGetDependentNodes_v2(node: Handle, to: Place, edges: Handle, count: *mut usize) = graph_shape::cudaGraphNodeGetDependentNodes;
     fn cuUserObjectCreate(to: Place, data: Handle, destroy: Option<work::HostFunction>, references: c_uint, flags: c_uint) = user_object::cudaUserObjectCreate;
-    fn cuUserObjectRetain(own: Handle, count: c_uint) = user_object::cudaUserObjectRetain;
     fn cuUserObjectRelease(own: Handle, count: c_uint) = user_object::cudaUserObjectRelease;
     fn cuGraphRetainUserObject(own: Handle, object: Handle, count: c_uint, flags: c_uint) = user_object::cudaGraphRetainUserObject;
-    fn cuGraphReleaseUserObject(own: Handle, object: Handle, count: c_uint) = user_object::cudaGraphReleaseUserObject;
     fn cuGraphConditionalHandleCreate(to: *mut u64, own: Handle, context: Handle, value: c_uint, flags: c_uint) = graph_node::cudaGraphConditionalHandleCreate_v2;
     fn cuStreamBeginCaptureToGraph(on: Handle, own: Handle, after: *const u64, edges: *const c_void, count: usize, mode: c_int) = graph_node::cudaStreamBeginCaptureToGraph;
     fn cuGraphCreate(to: Place, flags: c_uint) = graph::cudaGraphCreate;
@@ -172,18 +147,14 @@ same! { Context:
     fn cuGraphAddHostNode(to: Place, own: Handle, after: *const u64, count: usize, node: *const graph::HostNode) = graph::cudaGraphAddHostNode;
     fn cuGraphAddDependencies(own: Handle, from: *const u64, to: *const u64, count: usize) = graph::cudaGraphAddDependencies_v1;
     fn cuGraphAddDependencies_v2(own: Handle, from: *const u64, to: *const u64, edges: *const c_void, count: usize) = graph::cudaGraphAddDependencies;
-    fn cuGraphRemoveDependencies(own: Handle, from: *const u64, to: *const u64, count: usize) = graph::cudaGraphRemoveDependencies_v1;
-    fn cuGraphRemoveDependencies_v2(own: Handle, from: *const u64, to: *const u64, edges: *const c_void, count: usize) = graph::cudaGraphRemoveDependencies;
     fn cuGraphGetNodes(own: Handle, to: Place, count: *mut usize) = graph::cudaGraphGetNodes;
     fn cuGraphGetRootNodes(own: Handle, to: Place, count: *mut usize) = graph::cudaGraphGetRootNodes;
     fn cuGraphNodeGetType(node: Handle, to: *mut c_int) = graph::cudaGraphNodeGetType;
-    fn cuGraphDestroyNode(node: Handle) = graph::cudaGraphDestroyNode;
     fn cuGraphInstantiateWithFlags(to: Place, own: Handle, flags: c_ulonglong) = graph::cudaGraphInstantiateWithFlags;
     fn cuGraphUpload(own: Handle, on: Handle) = graph::cudaGraphUpload;
     fn cuGraphLaunch(own: Handle, on: Handle) = graph::cudaGraphLaunch;
     fn cuGraphExecDestroy(own: Handle) = graph::cudaGraphExecDestroy;
     fn cuGraphExecUpdate_v2(own: Handle, graph: Handle, result: *mut c_int) = graph::cudaGraphExecUpdate;
-    fn cuGraphExecHostNodeSetParams(own: Handle, node: Handle, parameter: *const graph::HostNode) = graph::cudaGraphExecHostNodeSetParams;
 }
 
 /// The runtime gives a null pointer for no bytes, the driver an error.

@@ -15,7 +15,7 @@ fn graph(bits: u32) -> Graph {
             left >>= 1;
         }
         let work = Work::Empty;
-        graph.nodes.insert(id, Node::new(work, after));
+        graph.nodes.insert(id, Node { work, after });
     }
     graph
 }
@@ -62,7 +62,10 @@ fn every_step_comes_behind_those_that_it_waits_for() {
 fn a_child_graph_is_done_between_what_is_before_and_behind_it() {
     let child = graph(0);
     let mut parent = Graph::default();
-    let node = |work, after: &[u64]| Node::new(work, after.iter().copied().collect());
+    let node = |work, after: &[u64]| Node {
+        work,
+        after: after.iter().copied().collect(),
+    };
     parent.nodes.insert(10, node(Work::Wait(1), &[]));
     parent
         .nodes
@@ -82,7 +85,13 @@ fn nodes_of_a_moved_graph_are_known() {
     for owner in [None, Some(7)] {
         let mut parent = Graph::default();
         let child = Work::Child(graph(0), owner);
-        parent.nodes.insert(10, Node::new(child, BTreeSet::new()));
+        parent.nodes.insert(
+            10,
+            Node {
+                work: child,
+                after: BTreeSet::new(),
+            },
+        );
         let mut steps = parent.order().expect("no circle");
         for node in 0..NODES {
             let is_known = step_of(&mut steps, node).is_some();
@@ -111,7 +120,6 @@ fn steps_of_bodies_are_found_by_their_nodes() {
         node: Some(node),
         work,
         after: Vec::new(),
-        enabled: true,
     };
     let conditional = |bodies| {
         Work::Conditional(Conditional {
