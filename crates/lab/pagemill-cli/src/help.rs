@@ -39,7 +39,7 @@ pub fn completions(shell: Shell) -> Result<(), Failure> {
 /// The kind of machine that a command simulates, where it is always the same.
 fn kind_of_machine(command: &str) -> Option<&'static str> {
     match command {
-        "cuda" | "program" | "pattern" | "model" => Some("gpu"),
+        "cuda" | "program" | "pattern" => Some("gpu"),
         "mpi" => Some("nic"),
         _ => None,
     }

@@ -1,7 +1,6 @@
 //! Everything that the command does, as a user does it: a file for each subcommand.
 
 mod advise;
-mod advise_model;
 mod advise_program;
 mod check;
 mod check_order;

@@ -433,3 +433,23 @@ fn a_profile_of_nsight_systems_is_read_by_the_line_that_is_said() {
         assert!(finished.stderr.contains(line), "{}", finished.stderr);
     }
 }
+
+#[test]
+fn a_language_model_is_sized_by_the_line_that_is_said() {
+    for words in [
+        &["advise", "model", "a b.gguf", "--machine", "gh200"][..],
+        &[
+            "advise",
+            "model",
+            "a b.gguf",
+            "--machine",
+            "gh200",
+            "--format",
+            "json",
+        ],
+    ] {
+        let error = run(words).error(2);
+        let line = "python3 examples/model_size.py 'a b.gguf' --machine gh200";
+        assert!(error.contains(line), "{error}");
+    }
+}

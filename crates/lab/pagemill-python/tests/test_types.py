@@ -58,7 +58,6 @@ def test_a_wrong_option_is_found(call, tmp_path):
         ("color run", _options.ColorOptions),
         ("advise program", _options.AdviseProgramOptions),
         ("advise pattern", _options.AdvisePatternOptions),
-        ("advise model", _options.AdviseModelOptions),
         ("advise pager", _options.AdvisePagerOptions),
         ("advise zero", _options.AdviseZeroOptions),
         ("report compare", _options.CompareOptions),

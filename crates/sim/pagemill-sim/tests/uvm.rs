@@ -9,7 +9,7 @@ use pagemill_sim::TimelineKind;
 use pagemill_sim::parts::link::ReadSpec;
 use pagemill_sim::uvm::{
     AdvicePoint, Bound, UvmError, UvmMachine, UvmMemory, UvmPoint, UvmReport, advise_one, run,
-    run_watched, run_while,
+    run_watched,
 };
 use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
 use proptest::prelude::*;
@@ -197,31 +197,6 @@ fn loops_are_averaged_and_on_demand_starts_each_anew() {
     assert_eq!(twice.reads, 2 * once.reads);
     let ratio = twice.time.0 as f64 / once.time.0 as f64;
     assert!((0.9..1.1).contains(&ratio), "{ratio}");
-}
-
-#[test]
-fn the_report_after_a_loop_is_that_of_a_run_with_as_many() {
-    for (strategy, reuse) in [
-        ("on-demand", false),
-        ("on-demand", true),
-        ("zero-copy", true),
-    ] {
-        let wanted = |loops| UvmPoint {
-            loops,
-            reuse,
-            ..point(AccessPattern::GridStride, strategy, 1.25)
-        };
-        let mut after = Vec::new();
-        let last = run_while(&machine(), &wanted(9), &mut |report| {
-            after.push(*report);
-            after.len() < 3
-        });
-        assert_eq!(last.as_ref(), Ok(&after[2]));
-        let whole: Vec<_> = (1..=3)
-            .map(|loops| run(&machine(), &wanted(loops)).unwrap())
-            .collect();
-        assert_eq!(after, whole, "{strategy}, reuse = {reuse}");
-    }
 }
 
 #[test]

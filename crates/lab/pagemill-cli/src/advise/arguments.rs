@@ -23,7 +23,7 @@ pub enum Question {
     Program(Box<ProgramArguments>),
     /// Rank the ways to place data that is read in a pattern
     Pattern(PatternArguments),
-    /// Say how many tokens a second a GPU gets from a language model that it does not fit
+    /// Say which program sizes a language model that GPU memory does not hold
     Model(ModelArguments),
     /// Find the settings of the pager for a program in less memory, and whether they pay
     Pager(PagerArguments),
@@ -168,29 +168,16 @@ pub struct PatternArguments {
     pub out: Option<PathBuf>,
 }
 
-/// The model's table of tensors is read, never its weights. The weights of a token are simulated on demand, as zero-copy, with layers
-/// split, with prefetch across blocks and with partial pages.
+/// Exit code 2: the message has the line that does it.
 #[derive(Args, Debug)]
 pub struct ModelArguments {
-    /// The model, as GGUF or safetensors
-    #[arg(value_name = "MODEL")]
-    pub model: PathBuf,
-
-    /// The GPU, its link and its driver, or `all`; `pagemill list machines` shows all
-    #[arg(long, value_name = "NAME")]
-    pub machine: String,
-
-    /// Seed of random reads
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
-
-    /// What to write to standard output
-    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
-    pub format: RunFormat,
-
-    /// Also write results.json, results.csv, results.parquet and report.html to this directory
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    /// The model and its options
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "MODEL"
+    )]
+    pub words: Vec<String>,
 }
 
 /// Which page size, policies and store of `pagemill pager run` are fastest with so little memory.

@@ -19,7 +19,6 @@ from typing import Literal, Unpack, overload
 from pagemill import _checks, _native
 from pagemill._native import InputError, RunError
 from pagemill._options import (
-    AdviseModelOptions,
     AdvisePagerOptions,
     AdvisePatternOptions,
     AdviseProgramOptions,
@@ -113,8 +112,6 @@ def advise(question: Literal["program"], about: Words, **options: Unpack[AdviseP
 @overload
 def advise(question: Literal["pattern"], about: Words, **options: Unpack[AdvisePatternOptions]) -> Result: ...
 @overload
-def advise(question: Literal["model"], about: Words, **options: Unpack[AdviseModelOptions]) -> Result: ...
-@overload
 def advise(question: Literal["pager"], about: Words, **options: Unpack[AdvisePagerOptions]) -> Result: ...
 @overload
 def advise(question: Literal["zero"], about: Words, **options: Unpack[AdviseZeroOptions]) -> Result: ...
@@ -124,10 +121,9 @@ def advise(question: str, about: Words, **options: object) -> Result:
     Parameters
     ----------
     question:
-        ``program``, ``pager`` or ``zero``, about a program and its arguments; ``pattern``, about an access pattern; ``model``, about
-        the file of a language model.
+        ``program``, ``pager`` or ``zero``, about a program and its arguments; ``pattern``, about an access pattern.
     about:
-        The program, pattern or file.
+        The program or pattern.
     options:
         Those of ``pagemill advise`` for the question.
 

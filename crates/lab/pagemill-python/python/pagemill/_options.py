@@ -126,14 +126,6 @@ class AdvisePatternOptions(TypedDict, total=False):
     out: File
 
 
-class AdviseModelOptions(TypedDict, total=False):
-    """Options of ``pagemill advise model``, for a language model."""
-
-    machine: Text
-    seed: Count
-    out: File
-
-
 class AdvisePagerOptions(TypedDict, total=False):
     """Options of ``pagemill advise pager``, for settings of the pager."""
 

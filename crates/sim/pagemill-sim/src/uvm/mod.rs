@@ -17,5 +17,5 @@ mod totals;
 
 pub use advise::{Advice, AdvicePoint, advise_one};
 pub use machine::{UvmMachine, UvmMemory, UvmSm};
-pub use point::{Recorded, UvmError, UvmPoint, run, run_watched, run_while};
+pub use point::{Recorded, UvmError, UvmPoint, run, run_watched};
 pub use report::{Bound, UvmReport};

@@ -166,19 +166,6 @@ pub fn run(machine: &UvmMachine, point: &UvmPoint) -> Result<UvmReport, UvmError
     run_watched(machine, point, 0, &mut |_| true).map(|(report, _)| report)
 }
 
-/// Runs the loops of a point until `goes_on` says no. It gets the report of all loops so far after each: that of a run with as
-/// many loops.
-///
-/// # Errors
-/// As [`UvmPoint::check`].
-pub fn run_while(
-    machine: &UvmMachine,
-    point: &UvmPoint,
-    goes_on: &mut dyn FnMut(&UvmReport) -> bool,
-) -> Result<UvmReport, UvmError> {
-    run_loops(machine, point, 0, &mut |_| true, goes_on).map(|(report, _)| report)
-}
-
 /// Runs a point of the benchmark and keeps its first `events_max` events. From time to time `watch` gets the share of
 /// the reads that is done, from 0 to 1, and says whether the run goes on.
 ///
@@ -189,22 +176,6 @@ pub fn run_watched(
     point: &UvmPoint,
     events_max: usize,
     watch: &mut dyn FnMut(f64) -> bool,
-) -> Result<(UvmReport, Recorded), UvmError> {
-    run_loops(machine, point, events_max, watch, &mut |_| true)
-}
-
-fn reader_grid(machine: &UvmMachine, point: &UvmPoint, pattern: &PatternSpec) -> ReaderGrid {
-    let utlb_of = |block| block % machine.sm.count / machine.translation.sms_per_utlb;
-    let unrolled_reads = machine.sm.unrolled_reads;
-    ReaderGrid::new(pattern, point.variant, unrolled_reads, utlb_of)
-}
-
-fn run_loops(
-    machine: &UvmMachine,
-    point: &UvmPoint,
-    events_max: usize,
-    watch: &mut dyn FnMut(f64) -> bool,
-    goes_on: &mut dyn FnMut(&UvmReport) -> bool,
 ) -> Result<(UvmReport, Recorded), UvmError> {
     point.check(machine)?;
     let strategy = (point.strategy.build)();
@@ -222,14 +193,6 @@ fn run_loops(
     let mut now = prepare(&mut memory, &*strategy, &placement, Picos::ZERO);
     let setup = now;
     let mut totals = Totals::default();
-    let so_far = |totals: &Totals, loops: u32| UvmReport {
-        setup,
-        blocks: pattern.blocks,
-        gpu_bytes,
-        allocated_bytes: pattern.bytes,
-        ..totals.report(machine, loops)
-    };
-    let mut report = so_far(&totals, 0);
     let all_reads = (pattern.bytes / 128).max(1) as f64;
     for index in 0..point.loops {
         if index > 0 && !point.reuse && strategy.restarts_from_cpu() {
@@ -254,16 +217,25 @@ fn run_loops(
         let timeline = &mut memory.paths.host_link.timeline;
         note_end(timeline, name, now..end, pattern.bytes);
         now = end;
-        report = so_far(&totals, index + 1);
-        if !goes_on(&report) {
-            break;
-        }
     }
     let HostLink {
         link, mut timeline, ..
     } = memory.paths.host_link;
     let page_map = timeline.finish_pages(now, link.bytes_per_second());
+    let report = UvmReport {
+        setup,
+        blocks: pattern.blocks,
+        gpu_bytes,
+        allocated_bytes: pattern.bytes,
+        ..totals.report(machine, point.loops)
+    };
     Ok((report, Recorded { timeline, page_map }))
+}
+
+fn reader_grid(machine: &UvmMachine, point: &UvmPoint, pattern: &PatternSpec) -> ReaderGrid {
+    let utlb_of = |block| block % machine.sm.count / machine.translation.sms_per_utlb;
+    let unrolled_reads = machine.sm.unrolled_reads;
+    ReaderGrid::new(pattern, point.variant, unrolled_reads, utlb_of)
 }
 
 /// The memory of a point before anything is in it.
