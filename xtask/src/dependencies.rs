@@ -1,198 +1,21 @@
-//! Which crate may use which: the invariants of ADR 0001.
+//! Which crate may use which: the invariants of ADR 0001, as the table of ARCHITECTURE.md has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::{process, workspace};
 
-/// For each crate, the crates of this workspace that it may use. The order gives the direction: a crate only uses
-/// crates named above it.
-const MAY_USE: &[(&str, &[&str])] = &[
-    ("pagemill-types", &[]),
-    ("pagemill-report", &[]),
-    ("pagemill-trace", &[]),
-    ("pagemill-map", &[]),
-    ("pagemill-linux", &["pagemill-types"]),
-    ("pagemill-policy", &["pagemill-types"]),
-    ("pagemill-gpu", &["pagemill-types", "pagemill-policy"]),
-    ("pagemill-gpu-front", &["pagemill-gpu"]),
-    ("pagemill-ptx", &["pagemill-types"]),
-    (
-        "pagemill-sim",
-        &[
-            "pagemill-types",
-            "pagemill-map",
-            "pagemill-policy",
-            "pagemill-ptx",
-        ],
-    ),
-    (
-        "pagemill-workloads",
-        &["pagemill-types", "pagemill-ptx", "pagemill-sim"],
-    ),
-    (
-        "pagemill-scenario",
-        &[
-            "pagemill-types",
-            "pagemill-policy",
-            "pagemill-ptx",
-            "pagemill-sim",
-            "pagemill-workloads",
-            "pagemill-report",
-            "pagemill-trace",
-        ],
-    ),
-    ("pagemill-mapping", &["pagemill-linux"]),
-    ("pagemill-zero-client", &["pagemill-linux"]),
-    (
-        "pagemill-zero-cabi",
-        &["pagemill-linux", "pagemill-zero-client"],
-    ),
-    (
-        "pagemill-zero-preload",
-        &["pagemill-linux", "pagemill-mapping", "pagemill-zero-client"],
-    ),
-    (
-        "pagemill-zero",
-        &[
-            "pagemill-types",
-            "pagemill-policy",
-            "pagemill-linux",
-            "pagemill-gpu",
-            "pagemill-zero-client",
-            "pagemill-report",
-        ],
-    ),
-    (
-        "pagemill-color-preload",
-        &["pagemill-linux", "pagemill-mapping"],
-    ),
-    (
-        "pagemill-pager",
-        &["pagemill-types", "pagemill-policy", "pagemill-linux"],
-    ),
-    ("pagemill-pager-cabi", &["pagemill-pager"]),
-    (
-        "pagemill-pager-preload",
-        &["pagemill-linux", "pagemill-mapping", "pagemill-pager"],
-    ),
-    (
-        "pagemill-color",
-        &["pagemill-types", "pagemill-policy", "pagemill-linux"],
-    ),
-    (
-        "pagemill-cudart",
-        &[
-            "pagemill-linux",
-            "pagemill-types",
-            "pagemill-ptx",
-            "pagemill-sim",
-            "pagemill-scenario",
-        ],
-    ),
-    (
-        "pagemill-fabric",
-        &[
-            "pagemill-linux",
-            "pagemill-types",
-            "pagemill-map",
-            "pagemill-policy",
-            "pagemill-sim",
-        ],
-    ),
-    (
-        "pagemill-run",
-        &[
-            "pagemill-types",
-            "pagemill-map",
-            "pagemill-ptx",
-            "pagemill-policy",
-            "pagemill-gpu",
-            "pagemill-linux",
-            "pagemill-sim",
-            "pagemill-workloads",
-            "pagemill-scenario",
-            "pagemill-report",
-            "pagemill-trace",
-            "pagemill-cudart",
-        ],
-    ),
-    (
-        "pagemill-playground",
-        &[
-            "pagemill-policy",
-            "pagemill-workloads",
-            "pagemill-scenario",
-            "pagemill-report",
-            "pagemill-run",
-        ],
-    ),
-    (
-        "pagemill-python",
-        &[
-            "pagemill-types",
-            "pagemill-policy",
-            "pagemill-ptx",
-            "pagemill-sim",
-            "pagemill-trace",
-            "pagemill-workloads",
-            "pagemill-scenario",
-            "pagemill-report",
-            "pagemill-run",
-        ],
-    ),
-    (
-        "pagemill-cli",
-        &[
-            "pagemill-types",
-            "pagemill-map",
-            "pagemill-policy",
-            "pagemill-gpu",
-            "pagemill-ptx",
-            "pagemill-sim",
-            "pagemill-workloads",
-            "pagemill-scenario",
-            "pagemill-report",
-            "pagemill-trace",
-            "pagemill-linux",
-            "pagemill-zero-client",
-            "pagemill-zero",
-            "pagemill-color",
-            "pagemill-cudart",
-            "pagemill-fabric",
-            "pagemill-run",
-            "pagemill-pager",
-        ],
-    ),
-    (
-        "pagemill-fuzz",
-        &[
-            "pagemill-color",
-            "pagemill-cudart",
-            "pagemill-fabric",
-            "pagemill-linux",
-            "pagemill-map",
-            "pagemill-pager",
-            "pagemill-policy",
-            "pagemill-ptx",
-            "pagemill-report",
-            "pagemill-scenario",
-            "pagemill-sim",
-            "pagemill-trace",
-            "pagemill-types",
-            "pagemill-zero-client",
-        ],
-    ),
-    (
-        "pagemill-testkit",
-        &["pagemill-types", "pagemill-policy", "pagemill-linux"],
-    ),
-    ("pagemill-vm", &["pagemill-linux"]),
-    ("xtask", &["pagemill-vm"]),
-];
+/// The document whose table says what each crate may use.
+const MAP: &str = include_str!("../../ARCHITECTURE.md");
+
+/// Our own commands, which the table leaves out: they may use what they build and test.
+const COMMANDS: [&str; 2] = ["pagemill-fuzz", "xtask"];
+
+/// For each crate, the crates that it may use.
+type Rules = BTreeMap<String, BTreeSet<String>>;
 
 /// The folders of `crates/`. A crate uses crates of its own street and of the streets named before it.
 const STREETS: [&str; 7] = ["core", "sim", "linux", "cuda", "net", "lab", "dev"];
@@ -222,12 +45,9 @@ const FOR_TESTS_ONLY: &str = "pagemill-testkit";
 
 /// Checks the workspace as `cargo metadata` describes it.
 pub fn check() -> Result<()> {
-    let breaches = breaches(&metadata()?)?;
+    let breaches = breaches(&metadata()?, &may_use(MAP)?)?;
     if !breaches.is_empty() {
-        bail!(
-            "{}\nsee ARCHITECTURE.md and xtask/src/dependencies.rs",
-            breaches.join("\n")
-        );
+        bail!("{}\nsee the table of ARCHITECTURE.md", breaches.join("\n"));
     }
     Ok(())
 }
@@ -341,15 +161,59 @@ fn streets(metadata: &Value) -> Result<BTreeMap<&str, usize>> {
     Ok(streets)
 }
 
-fn breaches(metadata: &Value) -> Result<Vec<String>> {
-    let rules: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
+/// Reads the code map: a crate may use what the last cell of its row names, crates and whole streets, and its own row.
+fn may_use(document: &str) -> Result<Rules> {
+    let quoted = |cell: &str| -> Vec<String> {
+        let names = cell.split('`').skip(1).step_by(2);
+        names.map(str::to_owned).collect()
+    };
+    let (mut rules, mut rows) = (Rules::new(), Vec::new());
+    let mut street = String::new();
+    for line in document.lines() {
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [own_street, crates, _, may_use] = cells[..] else {
+            continue;
+        };
+        let crates = quoted(crates);
+        if crates.is_empty() {
+            continue;
+        }
+        street = quoted(own_street).pop().unwrap_or(street);
+        rows.extend(crates.iter().map(|name| (street.clone(), name.clone())));
+        let mut used = BTreeSet::new();
+        for word in may_use.split(", ").map(|word| word.trim_matches('`')) {
+            let is_meant = |row: &&(String, String)| match word {
+                "nothing" | "nothing of ours" => false,
+                "everything above" => true,
+                word => row.0 == word || row.1 == word,
+            };
+            let meant: Vec<_> = rows.iter().filter(is_meant).collect();
+            ensure!(
+                !meant.is_empty() || word.starts_with("nothing"),
+                "ARCHITECTURE.md lets {} use {word}, which is not above it",
+                crates.join(", ")
+            );
+            used.extend(meant.into_iter().map(|(_, name)| name.clone()));
+        }
+        used.extend(crates.iter().cloned());
+        let named = |name: &String| format!("pagemill-{name}");
+        let used: BTreeSet<String> = used.iter().map(named).collect();
+        rules.extend(crates.iter().map(|name| (named(name), used.clone())));
+    }
+    Ok(rules)
+}
+
+fn breaches(metadata: &Value, rules: &Rules) -> Result<Vec<String>> {
     let streets = streets(metadata)?;
     let mut breaches = Vec::new();
     for package in packages(metadata)? {
         let name = package["name"].as_str().context("a package has no name")?;
+        if COMMANDS.contains(&name) {
+            continue;
+        }
         let Some(may_use) = rules.get(name) else {
             breaches.push(format!(
-                "crate {name} has no line in MAY_USE: say what it may use"
+                "crate {name} has no row in the table of ARCHITECTURE.md: say what it may use"
             ));
             continue;
         };
@@ -372,12 +236,17 @@ fn breaches(metadata: &Value) -> Result<Vec<String>> {
 }
 
 /// Why the crate `name` must not use `used`, if so.
-fn breach(name: &str, may_use: &[&str], used: &str, used_is_ours: bool) -> Option<String> {
+fn breach(
+    name: &str,
+    may_use: &BTreeSet<String>,
+    used: &str,
+    used_is_ours: bool,
+) -> Option<String> {
     if used == FOR_TESTS_ONLY {
         Some(format!(
             "{name} uses {used} outside of tests: make it a dev-dependency"
         ))
-    } else if used_is_ours && !may_use.contains(&used) {
+    } else if used_is_ours && !may_use.contains(used) {
         Some(format!(
             "{name} uses {used}, against the direction of dependencies"
         ))
@@ -398,17 +267,19 @@ mod tests {
 
     fn one(name: &str, used: &str, kind: Option<&str>) -> Vec<String> {
         let metadata = json!({ "packages": [{ "name": name, "dependencies": [{ "name": used, "kind": kind }] }] });
-        breaches(&metadata).unwrap()
+        breaches(&metadata, &may_use(MAP).unwrap()).unwrap()
     }
 
     #[test]
-    fn the_table_has_no_cycle() {
-        for (index, (name, may_use)) in MAY_USE.iter().enumerate() {
-            for used in *may_use {
-                let above = MAY_USE[..index].iter().any(|(other, _)| other == used);
-                assert!(above, "{name} may use {used}, which is not above it");
-            }
+    fn the_table_names_crates_and_streets_above() {
+        let table =
+            |last: &str| format!("| `core/` x | `a` | y | nothing |\n| | `b` | y | {last} |\n");
+        let of_b = |last| may_use(&table(last)).map(|rules| rules["pagemill-b"].len());
+        assert_eq!(of_b("nothing of ours").unwrap(), 1);
+        for last in ["a", "`core/`", "everything above"] {
+            assert_eq!(of_b(last).unwrap(), 2, "{last}");
         }
+        assert!(of_b("c").unwrap_err().to_string().contains("not above it"));
     }
 
     #[test]
@@ -422,7 +293,7 @@ mod tests {
             one("pagemill-sim", "pagemill-testkit", Some("build"))[0].contains("outside of tests")
         );
         assert!(one("pagemill-policy", "rand", None)[0].contains("free of other"));
-        assert!(one("pagemill-new", "pagemill-types", None)[0].contains("no line in MAY_USE"));
+        assert!(one("pagemill-new", "pagemill-types", None)[0].contains("no row in the table"));
     }
 
     #[test]
@@ -435,7 +306,7 @@ mod tests {
         let found = |user: &str, used: &str| {
             let sim = package("pagemill-sim", user, &["pagemill-ptx"]);
             let metadata = json!({ "packages": [sim, package("pagemill-ptx", used, &[])] });
-            breaches(&metadata).map(|breaches| breaches.len())
+            breaches(&metadata, &may_use(MAP).unwrap()).map(|breaches| breaches.len())
         };
         assert_eq!(found("sim", "sim").unwrap(), 0);
         assert_eq!(found("cuda", "sim").unwrap(), 0);

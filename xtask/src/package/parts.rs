@@ -1,9 +1,9 @@
 //! What a release is made of: every crate that is compiled into it, in the form of CycloneDX 1.5.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::files::write;
@@ -22,79 +22,51 @@ const RELEASED: [&str; 9] = [
     "pagemill-zero-cabi",
 ];
 
-/// Writes `pagemill.cdx.json` into `folder`.
+/// Writes `pagemill.cdx.json` into `folder`: the crates that the released ones need when they run, not those of tests and of builds.
 pub fn add(folder: &Path) -> Result<PathBuf> {
-    let told = process::output(&mut cargo(&[
-        "metadata",
-        "--locked",
-        "--format-version=1",
-        "--filter-platform",
-        &format!("{}-unknown-linux-gnu", std::env::consts::ARCH),
-    ]))?;
-    let metadata: Value = serde_json::from_str(&told).context("cargo metadata wrote no JSON")?;
-    let compiled_in = compiled_in(&metadata["resolve"]["nodes"]);
-    let packages = metadata["packages"].as_array().context("no packages")?;
-    let parts = packages
-        .iter()
-        .filter(|package| compiled_in.contains(text(package, "id")));
-    let mut components: Vec<Value> = parts.map(component).collect();
-    components.sort_by_key(|component| component["purl"].to_string());
+    let mut tree = cargo(&["tree", "--locked", "--edges=normal", "--prefix=none"]);
+    tree.arg("--format={p}|{l}");
+    tree.args(RELEASED.map(|name| format!("--package={name}")));
+    let told = process::output(&mut tree)?;
+    let parts: BTreeMap<String, Value> = told.lines().filter_map(component).collect();
     let parts = json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
         "version": 1,
         "metadata": { "component": { "type": "application", "name": "pagemill", "version": env!("CARGO_PKG_VERSION") } },
-        "components": components,
+        "components": parts.into_values().collect::<Vec<_>>(),
     });
     let path = folder.join("pagemill.cdx.json");
     write(&path, &format!("{parts:#}\n"))?;
     Ok(path)
 }
 
-/// The crates that the released ones need when they run: not those of tests and of builds.
-fn compiled_in(nodes: &Value) -> BTreeSet<&str> {
-    let nodes = nodes.as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut found = BTreeSet::new();
-    let is_released = |id: &&str| {
-        RELEASED
-            .iter()
-            .any(|name| id.contains(&format!("/{name}#")))
-    };
-    let mut left: Vec<&str> = nodes.iter().map(|node| text(node, "id")).collect();
-    left.retain(|id| is_released(id));
-    while let Some(id) = left.pop() {
-        if !found.insert(id) {
-            continue;
-        }
-        let node = nodes.iter().find(|node| text(node, "id") == id);
-        let needs = node.and_then(|node| node["deps"].as_array());
-        left.extend(
-            (needs.into_iter().flatten())
-                .filter(|need| {
-                    let kinds = need["dep_kinds"].as_array();
-                    kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind["kind"].is_null()))
-                })
-                .map(|need| text(need, "pkg")),
-        );
+/// A line of the tree, `NAME vVERSION (..)|LICENSE (*)`, as a component, by its address.
+fn component(line: &str) -> Option<(String, Value)> {
+    let (package, license) = line.split_once('|')?;
+    let (name, version) = package.split_once(" v")?;
+    let version = version.split(' ').next()?;
+    let purl = format!("pkg:cargo/{name}@{version}");
+    let mut component =
+        json!({ "type": "library", "name": name, "version": version, "purl": purl });
+    let license = license.trim_end_matches(" (*)");
+    if !license.is_empty() {
+        component["licenses"] = json!([{ "expression": license }]);
     }
-    found
+    Some((purl, component))
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_default()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn component(package: &Value) -> Value {
-    let text = |key| text(package, key);
-    let (name, version) = (text("name"), text("version"));
-    let mut component = json!({
-        "type": "library",
-        "name": name,
-        "version": version,
-        "purl": format!("pkg:cargo/{name}@{version}"),
-    });
-    if !text("license").is_empty() {
-        component["licenses"] = json!([{ "expression": text("license") }]);
+    #[test]
+    fn a_line_of_the_tree_is_a_part() {
+        let (purl, part) = component("half v2.7.1|MIT OR Apache-2.0 (*)").unwrap();
+        assert_eq!(purl, "pkg:cargo/half@2.7.1");
+        assert_eq!(part["licenses"][0]["expression"], "MIT OR Apache-2.0");
+        let (purl, _) = component("pagemill-map v0.2.0 (crates/core/pagemill-map)|MIT").unwrap();
+        assert_eq!(purl, "pkg:cargo/pagemill-map@0.2.0");
+        assert_eq!(component(""), None);
     }
-    component
 }

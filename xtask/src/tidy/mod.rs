@@ -3,11 +3,10 @@
 mod functions;
 mod glossary;
 mod lengths;
-mod plain_words;
 mod readmes;
 mod specification;
-mod spelling;
 mod twins;
+mod words;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -76,17 +75,15 @@ impl fmt::Display for Finding {
 /// A rule names the lines that break it, and why.
 type Rule = fn(&SourceFile) -> Vec<(usize, String)>;
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 9] = [
     too_long,
     tests_inside,
-    unsafe_without_reason,
     unsafe_not_forbidden,
     lints_of_its_own,
     absolute_path,
     task_without_id,
     defined_twice,
-    british_spelling,
-    hidden_actors,
+    plain_words,
     crate_readmes,
 ];
 
@@ -130,18 +127,11 @@ fn defined_twice(file: &SourceFile) -> Vec<(usize, String)> {
     }
 }
 
-fn british_spelling(file: &SourceFile) -> Vec<(usize, String)> {
+fn plain_words(file: &SourceFile) -> Vec<(usize, String)> {
     if file.has_extension(&["ptx", "json", "csv"]) {
         return Vec::new();
     }
-    spelling::british(&file.path, &file.text)
-}
-
-fn hidden_actors(file: &SourceFile) -> Vec<(usize, String)> {
-    if file.has_extension(&["ptx", "json", "csv"]) {
-        return Vec::new();
-    }
-    plain_words::found(&file.path, &file.text)
+    words::found(&file.path, &file.text)
 }
 
 fn crate_readmes(file: &SourceFile) -> Vec<(usize, String)> {
@@ -212,36 +202,6 @@ fn tests_inside(file: &SourceFile) -> Vec<(usize, String)> {
         true => lengths::tests_inside(&file.text),
         false => Vec::new(),
     }
-}
-
-fn unsafe_without_reason(file: &SourceFile) -> Vec<(usize, String)> {
-    const KEYWORD: &str = "unsafe";
-    if !file.has_extension(&["rs"]) {
-        return Vec::new();
-    }
-    let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
-    let opens = |line: &str| {
-        let code = line.split("//").next().unwrap_or_default();
-        let follows = |next: &str| code.contains(&format!("{KEYWORD}{next}"));
-        // What a private function may be called with is said where it is called.
-        let is_offered = code.starts_with("pub ") && !code.contains(" fn(");
-        follows(" {") || follows(" impl") || is_offered && (follows(" fn") || follows(" extern"))
-    };
-    let is_explained = |index: usize| {
-        let above = lines[..index].iter().rev();
-        let mut attached =
-            above.take_while(|line| line.starts_with("//") || line.starts_with("#["));
-        attached.any(|line| line.contains("SAFETY:") || line.contains("# Safety"))
-    };
-    let unexplained = (0..lines.len()).filter(|&index| opens(lines[index]) && !is_explained(index));
-    unexplained
-        .map(|index| {
-            (
-                index + 1,
-                format!("{KEYWORD} without a comment `SAFETY:` above it"),
-            )
-        })
-        .collect()
 }
 
 fn unsafe_not_forbidden(file: &SourceFile) -> Vec<(usize, String)> {
@@ -352,34 +312,6 @@ mod tests {
         assert_eq!(breached("a/b.rs", &"x\n".repeat(601)), [600]);
         assert_eq!(breached("a/b.rs", &"x\n".repeat(600)), [0; 0]);
         assert_eq!(breached("a/b.ptx", &"x\n".repeat(9000)), [0; 0]);
-    }
-
-    #[test]
-    fn unexplained_unsafe_is_found() {
-        let block = concat!("let x = un", "safe { f() };");
-        assert_eq!(breached("a/b.rs", block), [1]);
-        assert_eq!(
-            breached(
-                "a/b.rs",
-                &format!("// SAFETY: f is checked above.\n{block}")
-            ),
-            [0; 0]
-        );
-        assert_eq!(
-            breached("a/b.rs", &format!("// SAFETY: f.\n\nlet y = 1;\n{block}")),
-            [4]
-        );
-        let function = concat!(
-            "/// # Safety\n/// `p` is valid.\n#[inline]\npub un",
-            "safe fn f(p: *const u8) {}"
-        );
-        assert_eq!(breached("a/b.rs", function), [0; 0]);
-        assert_eq!(
-            breached("a/b.rs", concat!("// no un", "safe { here }")),
-            [0; 0]
-        );
-        let types = concat!("close: un", "safe extern \"C\" fn(*mut c_void) -> c_int,");
-        assert_eq!(breached("a/b.rs", types), [0; 0]);
     }
 
     #[test]
