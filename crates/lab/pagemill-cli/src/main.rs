@@ -17,6 +17,7 @@ mod mrc;
 mod output;
 mod pager;
 mod preload;
+mod progress;
 mod rank;
 mod report;
 mod run;

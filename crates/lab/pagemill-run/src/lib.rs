@@ -7,6 +7,8 @@
 #[cfg(not(target_family = "wasm"))]
 pub mod advisor;
 #[cfg(not(target_family = "wasm"))]
+mod call_site;
+#[cfg(not(target_family = "wasm"))]
 mod files;
 mod findings;
 #[cfg(not(target_family = "wasm"))]
@@ -43,7 +45,7 @@ pub use kind::cuda::{environment as cuda_environment, rows_of_program};
 pub use kind::mpi::row as row_of_rank;
 pub use kind::mpi::{MpiReport, RankReport};
 pub use pool::{PointError, available_cores, run_all};
-pub use results::{merged, result_set};
+pub use results::{machine_section, merged, result_set};
 #[cfg(not(target_family = "wasm"))]
 pub use store::{BUILD, Store, StoreError};
 

@@ -258,12 +258,9 @@ fn add_distance(set: &mut ResultSet, task: usize, what: &str, found: &[f64], exa
         ),
         ("largest", most, "the largest of these distances"),
     ] {
-        set.summary.facts.push(Fact {
-            name: format!("task_{task}_{what}_error_{name}"),
-            value: value.into(),
-            kind: ColumnKind::Rate,
-            doc: doc.to_owned(),
-        });
+        let name = format!("task_{task}_{what}_error_{name}");
+        let fact = Fact::new(name, value, ColumnKind::Rate, doc);
+        set.summary.facts.push(fact);
     }
 }
 
@@ -275,12 +272,8 @@ fn add_curve(set: &mut ResultSet, number: usize, task: &mut Task) {
     let class = SensitivityRule::default()
         .class_of(&curve, SensitivityRule::smallest_share(curve.colors()));
     let mut fact = |name: &str, value: pagemill_report::Value, kind, doc: &str| {
-        set.summary.facts.push(Fact {
-            name: format!("task_{number}_{name}"),
-            value,
-            kind,
-            doc: doc.to_owned(),
-        });
+        let fact = Fact::new(format!("task_{number}_{name}"), value, kind, doc);
+        set.summary.facts.push(fact);
     };
     fact(
         "class",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pagemill_report::{Column, ColumnKind, Fact, ResultSet, Row, Summary, Value};
+use pagemill_report::{Column, ColumnKind, Fact, ResultSet, Row, Summary};
 use pagemill_scenario::{Point, Scenario, nearest};
 use pagemill_types::{GOLDEN_GAMMA, mix64};
 
@@ -251,12 +251,12 @@ fn result_set(
         ],
         rows: standings.iter().enumerate().map(row).collect(),
         summary: Summary {
-            facts: vec![Fact {
-                name: "programs".to_owned(),
-                value: Value::from(programs.len() as u64),
-                kind: ColumnKind::Count,
-                doc: "combinations of what is swept beside the policy".to_owned(),
-            }],
+            facts: vec![Fact::new(
+                "programs",
+                programs.len() as u64,
+                ColumnKind::Count,
+                "combinations of what is swept beside the policy",
+            )],
             ..Summary::default()
         },
         ..ResultSet::default()

@@ -364,15 +364,24 @@ fn description(scenario: &Scenario) -> Vec<DescriptionSection> {
         return Vec::new();
     };
     let (name, title, settings) = point.spec.machine();
+    vec![machine_section(name, title, settings)]
+}
+
+/// A machine, value by value.
+pub fn machine_section(
+    name: &str,
+    title: &str,
+    settings: &[pagemill_scenario::Setting],
+) -> DescriptionSection {
     let entry = |setting: &pagemill_scenario::Setting| DescriptionEntry {
         name: setting.key.clone(),
         value: setting.value.clone(),
         source: setting.source.clone(),
     };
-    vec![DescriptionSection {
+    DescriptionSection {
         title: format!("Machine {name}: {title}"),
         entries: settings.iter().map(entry).collect(),
-    }]
+    }
 }
 
 #[cfg(test)]

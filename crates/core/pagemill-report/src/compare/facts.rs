@@ -4,12 +4,7 @@ use super::{error_column, shown_point};
 use crate::{Column, ColumnKind, Fact, Row, Value};
 
 pub(super) fn count(name: &str, count: usize, doc: &str) -> Fact {
-    Fact {
-        name: name.to_owned(),
-        value: count.into(),
-        kind: ColumnKind::Count,
-        doc: doc.to_owned(),
-    }
+    Fact::new(name, count, ColumnKind::Count, doc)
 }
 
 /// Median, geometric mean and worst of the errors of one metric.
@@ -19,11 +14,8 @@ pub(super) fn error_facts(rows: &[Row], shared: &[Column], metric: &Column) -> V
         .iter()
         .filter_map(|row| Some((row.number(&error_column(name))?, row)))
         .collect();
-    let fact = |suffix: &str, value: Value, kind, doc: &str| Fact {
-        name: format!("{name}_{suffix}"),
-        value,
-        kind,
-        doc: doc.to_owned(),
+    let fact = |suffix: &str, value: Value, kind, doc: &str| {
+        Fact::new(format!("{name}_{suffix}"), value, kind, doc)
     };
     errors.sort_by(|(one, _), (other, _)| one.abs().total_cmp(&other.abs()));
     let Some((worst, at)) = errors.last() else {

@@ -106,6 +106,21 @@ pub enum ResultSetError {
 }
 
 impl ResultSet {
+    /// The rows whose column `name` is `value`, and of the columns those that are `shown`.
+    pub fn part(&self, name: &str, value: &str, shown: &[&str]) -> Self {
+        let mut part = self.clone();
+        let value = Value::from(value);
+        part.rows.retain(|row| row.get(name) == Some(&value));
+        part.columns
+            .retain(|column| shown.contains(&column.name.as_str()));
+        let is_shown = |(name, _): &(String, Value)| shown.contains(&name.as_str());
+        for row in &mut part.rows {
+            row.parameters.retain(is_shown);
+            row.metrics.retain(is_shown);
+        }
+        part
+    }
+
     /// All columns that are described or used: parameters first, each in order of first mention.
     pub fn all_columns(&self) -> Vec<Column> {
         let mut columns = self.columns.clone();

@@ -32,6 +32,23 @@ pub struct Fact {
     pub doc: String,
 }
 
+impl Fact {
+    /// A figure of this name.
+    pub fn new(
+        name: impl Into<String>,
+        value: impl Into<Value>,
+        kind: ColumnKind,
+        doc: &str,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+            kind,
+            doc: doc.to_owned(),
+        }
+    }
+}
+
 /// What all rows together say.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {

@@ -8,7 +8,7 @@ use super::legend::Swatch;
 use super::render::{Figure, Titles};
 use super::scale::Scale;
 use crate::units::tick;
-use crate::{Bars, ColumnKind, Mean, Published};
+use crate::{Bars, ColumnKind, Mean};
 
 /// Room for value labels that stand upright.
 const HEAD_ROOM: f64 = 46.0;
@@ -36,7 +36,7 @@ pub(super) fn draw(
         ));
     }
     let legend: Vec<String> = series.iter().map(|key| key.label.clone()).collect();
-    let default_y = default_y_title(bars, source, &series);
+    let default_y = source.heading_over(&bars.y, bars.normalize_to.as_ref(), "of", &series);
     let widest = panels.iter().map(|(_, table)| width_of(table));
     let layout = titles
         .layout
@@ -95,7 +95,7 @@ fn panels_of(
             continue;
         }
         let mut table = table(bars, &grid, notes);
-        table.published = places_of(titles.published, panel.as_ref(), &grid);
+        table.published = grid.places_of(titles.published, panel.as_ref(), Some(grid.xs.len()));
         panels.push((label, table));
     }
     panels
@@ -120,43 +120,6 @@ fn seen(panels: &[(Option<String>, BarTable)], kind: ColumnKind) -> String {
         named.iter().map(|(name, value)| (name.as_str(), *value)),
         kind,
     )
-}
-
-/// The published values of a panel with their groups and series; the group of means is behind the others.
-fn places_of(
-    published: &[Published],
-    panel: Option<&crate::Value>,
-    grid: &Grid,
-) -> Vec<(usize, usize, f64)> {
-    let place = |item: &Published| {
-        let group = match &item.x {
-            Some(x) => grid.xs.iter().position(|key| key.value == *x)?,
-            None => grid.xs.len(),
-        };
-        let series = grid
-            .series
-            .iter()
-            .position(|key| key.value == item.series)?;
-        (item.panel.as_ref() == panel).then_some((group, series, item.value))
-    };
-    published.iter().filter_map(place).collect()
-}
-
-fn default_y_title(bars: &Bars, source: &Source<'_>, series: &[Key]) -> String {
-    let heading = source.heading(&bars.y);
-    match &bars.normalize_to {
-        Some(base) => {
-            let label = series
-                .iter()
-                .find(|key| key.value == *base)
-                .map(|key| key.label.clone());
-            format!(
-                "{heading} / {heading} of {}",
-                label.unwrap_or_else(|| base.to_string())
-            )
-        }
-        None => heading,
-    }
 }
 
 fn table(bars: &Bars, grid: &Grid, notes: &mut Vec<String>) -> BarTable {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::units::{human, tick};
-use crate::{Column, ColumnKind, Plot, ResultSet, Row, Value};
+use crate::{Column, ColumnKind, Plot, Published, ResultSet, Row, Value};
 
 /// The rows of one plot and what its columns mean.
 pub(super) struct Source<'a> {
@@ -82,6 +82,22 @@ impl Grid {
     pub fn rows_per_cell(&self) -> u32 {
         self.cells.iter().map(|cell| cell.count).max().unwrap_or(0)
     }
+
+    /// The published values of a panel with their places in both keys; those that are of no x are at `means`.
+    pub fn places_of(
+        &self,
+        published: &[Published],
+        panel: Option<&Value>,
+        means: Option<usize>,
+    ) -> Vec<(usize, usize, f64)> {
+        let at = |keys: &[Key], value: &Value| keys.iter().position(|key| key.value == *value);
+        let place = |item: &Published| {
+            let x = item.x.as_ref().map_or(means, |x| at(&self.xs, x))?;
+            let series = at(&self.series, &item.series)?;
+            (item.panel.as_ref() == panel).then_some((x, series, item.value))
+        };
+        published.iter().filter_map(place).collect()
+    }
 }
 
 /// The label of a panel, its value of the column that makes panels, and its rows.
@@ -159,6 +175,21 @@ impl<'a> Source<'a> {
     pub fn heading(&self, column: &str) -> String {
         self.column(column)
             .map_or_else(|| column.to_owned(), crate::units::words)
+    }
+
+    /// The name of `column`, beside that of the value `base` of a key where it is divided by it: `time / time of a`.
+    pub fn heading_over(
+        &self,
+        column: &str,
+        base: Option<&Value>,
+        word: &str,
+        keys: &[Key],
+    ) -> String {
+        let heading = self.heading(column);
+        let Some(base) = base else { return heading };
+        let key = keys.iter().find(|key| key.value == *base);
+        let label = key.map_or_else(|| base.to_string(), |key| key.label.clone());
+        format!("{heading} / {heading} {word} {label}")
     }
 
     /// The values of `column` in order of first appearance.

@@ -9,7 +9,7 @@ use super::render::{Figure, Titles};
 use super::scale::Scale;
 use super::svg::{Px, Svg};
 use crate::units::{human_number, tick};
-use crate::{ColumnKind, Lines, Published, Value};
+use crate::{ColumnKind, Lines};
 
 /// A label of the horizontal axis needs about this much.
 const LABEL_ROOM: f64 = 62.0;
@@ -46,7 +46,8 @@ pub(super) fn draw(
         kind,
     };
     let labels = painter.axis.labels(&painter.xs, source.kind(&lines.x));
-    let default_y = default_y_title(lines, source, &painter.xs);
+    let base = lines.normalize_to_x.as_ref();
+    let default_y = source.heading_over(&lines.y, base, "at", &painter.xs);
     let published = panels.iter().any(|panel| !panel.published.is_empty());
     let paint = |(index, panel): (usize, &Panel)| {
         let around = Surroundings {
@@ -103,7 +104,7 @@ fn panels_of(
         panels.push(Panel {
             label,
             curves: curves(lines, &grid),
-            published: places_of(titles.published, value.as_ref(), &grid),
+            published: grid.places_of(titles.published, value.as_ref(), None),
         });
     }
     notes.dedup();
@@ -132,41 +133,6 @@ impl Panel {
         self.label
             .iter()
             .fold(String::new(), |at, label| at + ", " + label)
-    }
-}
-
-/// The published values of a panel with their x and series.
-fn places_of(
-    published: &[Published],
-    panel: Option<&Value>,
-    grid: &Grid,
-) -> Vec<(usize, usize, f64)> {
-    let place = |item: &Published| {
-        let x = item.x.as_ref()?;
-        let x = grid.xs.iter().position(|key| key.value == *x)?;
-        let series = grid
-            .series
-            .iter()
-            .position(|key| key.value == item.series)?;
-        (item.panel.as_ref() == panel).then_some((x, series, item.value))
-    };
-    published.iter().filter_map(place).collect()
-}
-
-fn default_y_title(lines: &Lines, source: &Source<'_>, xs: &[Key]) -> String {
-    let heading = source.heading(&lines.y);
-    match &lines.normalize_to_x {
-        Some(base) => {
-            let label = xs
-                .iter()
-                .find(|key| key.value == *base)
-                .map(|key| key.label.clone());
-            format!(
-                "{heading} / {heading} at {}",
-                label.unwrap_or_else(|| base.to_string())
-            )
-        }
-        None => heading,
     }
 }
 

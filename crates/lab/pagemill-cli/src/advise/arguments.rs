@@ -6,8 +6,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use pagemill_policy::residency::{AccessPattern, StrategyEntry, Variant};
+use pagemill_report::ResultSet;
 
-use crate::output::{RunFormat, TextFormat};
+use crate::failure::Failure;
+use crate::output::{RunFormat, TextFormat, check_out, hand_over, print_results};
 use crate::values;
 
 #[derive(Args, Debug)]
@@ -29,6 +31,37 @@ pub enum Question {
     Pager(PagerArguments),
     /// Run a program on each kind of pages, and recommend one
     Zero(ZeroArguments),
+}
+
+/// Where the answer goes.
+#[derive(Args, Debug)]
+pub struct Results {
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
+    pub format: RunFormat,
+
+    /// Also write results.json, results.csv, results.parquet and report.html there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+impl Results {
+    /// Refuses a folder that cannot be made.
+    pub fn check(&self) -> Result<(), Failure> {
+        check_out(self.out.as_deref())
+    }
+
+    /// Writes `set`; `table` prints it for people.
+    pub fn hand_over(
+        &self,
+        set: &ResultSet,
+        table: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        hand_over(self.out.as_deref(), set, || match self.format {
+            RunFormat::Table => table(),
+            format => print_results(set, format),
+        })
+    }
 }
 
 /// Where changes are carried out.
@@ -103,13 +136,8 @@ pub struct ProgramArguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
 
-    /// What to write to standard output
-    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
-    pub format: RunFormat,
-
-    /// Also write results.json, results.csv, results.parquet and report.html there
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub results: Results,
 
     /// The program and its arguments, after `--`
     #[arg(last = true, required = true, value_name = "PROGRAM")]
@@ -159,13 +187,8 @@ pub struct PatternArguments {
     #[arg(long)]
     pub full: bool,
 
-    /// What to write to standard output
-    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
-    pub format: RunFormat,
-
-    /// Also write results.json, results.csv, results.parquet and report.html to this directory
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub results: Results,
 }
 
 /// Exit code 2: the message has the line that does it.
@@ -222,13 +245,8 @@ pub struct PagerArguments {
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
 
-    /// What to write to standard output
-    #[arg(long, value_enum, default_value_t = RunFormat::Table)]
-    pub format: RunFormat,
-
-    /// Also write results.json, results.csv, results.parquet and report.html there
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub results: Results,
 
     /// The program and its arguments, after `--`
     #[arg(last = true, required = true, value_name = "PROGRAM")]

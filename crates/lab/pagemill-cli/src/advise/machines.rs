@@ -1,6 +1,8 @@
 //! The program on other machines and with other factors, as it is and with the calls that are advised.
 
-use pagemill_report::{Column, ColumnKind, ResultSet, Row, Value};
+use pagemill_report::ColumnKind::{Bytes, Ratio, Text, TimeNs};
+use pagemill_report::metric::{self, Metric};
+use pagemill_report::{Column, ResultSet, Row};
 use pagemill_run::advisor::{Answer, Configuration, capacity, time_ns};
 use pagemill_scenario::MACHINES;
 
@@ -16,29 +18,32 @@ const FACTORS: [f64; 3] = [1.0, 1.5, 2.0];
 /// The program with everything on the GPU.
 const FITS: f64 = 1.0;
 
-const COLUMNS: [(&str, ColumnKind, &str); 6] = [
-    (
-        "oversubscription",
-        ColumnKind::Ratio,
-        "the program's peak over GPU memory",
-    ),
-    ("capacity_bytes", ColumnKind::Bytes, "GPU memory"),
-    (
-        "time_before_ns",
-        ColumnKind::TimeNs,
-        "the program without it, changes kept before included",
-    ),
-    ("time_ns", ColumnKind::TimeNs, "the program with it"),
-    (
-        "slowdown",
-        ColumnKind::Ratio,
-        "time_ns over the time with all data on the GPU",
-    ),
-    (
-        "verdict",
-        ColumnKind::Text,
-        "kept: part of the advice; otherwise why not",
-    ),
+/// The program with a factor of its peak over GPU memory.
+struct Ran {
+    peak_bytes: u64,
+    capacity_bytes: u64,
+    before_ns: u64,
+    after_ns: u64,
+    /// With all data on the GPU.
+    fits_ns: u64,
+    verdict: &'static str,
+}
+
+impl Ran {
+    fn slowdown(&self) -> f64 {
+        self.after_ns as f64 / self.fits_ns.max(1) as f64
+    }
+}
+
+#[rustfmt::skip]
+const RAN: &[Metric<Ran>] = &[
+    Metric::new("oversubscription", Ratio, "the program's peak over GPU memory", |ran| (ran.peak_bytes as f64 / ran.capacity_bytes as f64).into()),
+    Metric::new("capacity_bytes", Bytes, "GPU memory", |ran| ran.capacity_bytes.into()),
+    Metric::new("time_before_ns", TimeNs, "the program without it, changes kept before included", |ran| ran.before_ns.into()),
+    Metric::new("time_ns", TimeNs, "the program with it", |ran| ran.after_ns.into()),
+    Metric::new("speedup", Ratio, "time_before_ns over time_ns", |ran| (ran.before_ns as f64 / ran.after_ns.max(1) as f64).into()),
+    Metric::new("slowdown", Ratio, "time_ns over the time with all data on the GPU", |ran| ran.slowdown().into()),
+    Metric::new("verdict", Text, "kept: part of the advice; otherwise why not", |ran| ran.verdict.into()),
 ];
 
 /// Adds a row for each machine and factor.
@@ -52,12 +57,12 @@ pub fn add(
         add_machine(arguments, &machine, answer, set)?;
     }
     if !set.columns.iter().any(|column| column.name == "machine") {
-        let machine = Column::parameter("machine", ColumnKind::Text, "the machine");
+        let machine = Column::parameter("machine", Text, "the machine");
         set.columns.insert(1, machine);
     }
-    for (name, kind, doc) in COLUMNS {
-        if !set.columns.iter().any(|column| column.name == name) {
-            set.columns.push(Column::metric(name, kind, doc));
+    for column in metric::columns(RAN) {
+        if !set.columns.iter().any(|known| known.name == column.name) {
+            set.columns.push(column);
         }
     }
     Ok(())
@@ -73,7 +78,7 @@ fn names(arguments: &ProgramArguments, machine: &str) -> Result<Vec<String>, Fai
 }
 
 /// The built-in machines that have a driver.
-pub fn driven() -> Result<Vec<String>, Failure> {
+fn driven() -> Result<Vec<String>, Failure> {
     let mut names = Vec::new();
     for machine in MACHINES {
         if machine.head()?.kind == "gpu" && machine.text.contains("\n[driver]\n") {
@@ -105,27 +110,26 @@ fn add_machine(
     };
     let mut bearable: Option<f64> = None;
     for &factor in factors {
-        let (bytes, before_ns) = run(factor, &Configuration::default())?;
+        let (capacity_bytes, before_ns) = run(factor, &Configuration::default())?;
         let (_, after_ns) = run(factor, &answer.best)?;
-        let slowdown = after_ns as f64 / fits_ns.max(1) as f64;
-        let is_bearable = slowdown <= arguments.bearable;
-        if is_bearable {
+        let mut ran = Ran {
+            peak_bytes: answer.peak_bytes,
+            capacity_bytes,
+            before_ns,
+            after_ns,
+            fits_ns,
+            verdict: "too slow",
+        };
+        if ran.slowdown() <= arguments.bearable {
+            ran.verdict = "bearable";
             bearable = Some(bearable.map_or(factor, |known| known.max(factor)));
         }
-        let verdict = if is_bearable { "bearable" } else { "too slow" };
         let row = Row::new()
             .parameter("table", MACHINE_ROW)
             .parameter("machine", machine)
             .parameter("allocation", "")
-            .parameter("change", "")
-            .metric("oversubscription", answer.peak_bytes as f64 / bytes as f64)
-            .metric("capacity_bytes", bytes)
-            .metric("time_before_ns", before_ns)
-            .metric("time_ns", after_ns)
-            .metric("speedup", before_ns as f64 / after_ns.max(1) as f64)
-            .metric("slowdown", slowdown)
-            .metric("verdict", verdict);
-        set.rows.push(row);
+            .parameter("change", "");
+        set.rows.push(metric::add(row, RAN, &ran));
     }
     let most = arguments.bearable;
     set.about += &match bearable {
@@ -141,18 +145,10 @@ fn add_machine(
 
 /// The rows of machines with the columns that they fill.
 pub fn table(set: &ResultSet) -> ResultSet {
-    let mut table = set.clone();
-    let is_shown = |name: &str| {
-        matches!(name, "machine" | "speedup") || COLUMNS.iter().any(|(column, ..)| *column == name)
-    };
-    table
-        .rows
-        .retain(|row| row.get("table") == Some(&Value::from(MACHINE_ROW)));
-    table.columns.retain(|column| is_shown(&column.name));
-    for row in &mut table.rows {
-        row.parameters.retain(|(name, _)| is_shown(name));
-        row.metrics.retain(|(name, _)| is_shown(name));
-    }
+    let filled = metric::columns(RAN);
+    let mut shown: Vec<&str> = filled.iter().map(|column| column.name.as_str()).collect();
+    shown.push("machine");
+    let mut table = set.part("table", MACHINE_ROW, &shown);
     table.title = "Machines and factors, as it is and with the calls".to_owned();
     table
 }

@@ -8,16 +8,18 @@ use pagemill_linux::process::Usage;
 use pagemill_linux::scratch::Scratch;
 use pagemill_pager::Setup;
 use pagemill_policy::paging::{Trace, TraceEvent};
+use pagemill_report::ColumnKind::{Bytes, Count, Rate, Ratio, Text, TimeNs};
+use pagemill_report::metric::{self, Metric};
 use pagemill_report::table::{TableStyle, render};
-use pagemill_report::{Column, ColumnKind, Fact, OutputDir, ResultSet, Row, Value, human};
-use pagemill_run::{Outcome, PointError, RunOptions, available_cores, run_points};
+use pagemill_report::{Column, Fact, ResultSet, Row, human};
+use pagemill_run::{Outcome, RunOptions, available_cores, run_points};
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{Scenario, load_given};
 
 use super::arguments::PagerArguments;
+use super::question::failure;
 use crate::failure::Failure;
-use crate::output::RunFormat;
-use crate::output::{hand_over, note, print_results, print_text};
+use crate::output::{note, print_text};
 use crate::pager::{probe, run};
 use crate::shell::typed;
 
@@ -51,9 +53,7 @@ struct Recorded {
 /// Records the program, replays it under each setting, and runs it without a pager, as `pagemill pager run` does by itself, and under the
 /// best.
 pub fn advise(arguments: &PagerArguments) -> Result<(), Failure> {
-    if let Some(out) = &arguments.out {
-        OutputDir::check(out).map_err(Failure::BadOutput)?;
-    }
+    arguments.results.check()?;
     let data = probe::data_kind(&arguments.data)?;
     let place = place(arguments, &arguments.stores[0]);
     let asked = Setup::new(arguments.memory_bytes, &place);
@@ -81,11 +81,13 @@ pub fn advise(arguments: &PagerArguments) -> Result<(), Failure> {
         }
     };
     let scenario = scenario(arguments, &recorded.trace, measured.as_deref())?;
-    let mut rows = replayed(&scenario, &recorded)?;
-    check(arguments, &library, &recorded, &mut rows)?;
+    let mut candidates = replayed(arguments, &scenario, &recorded)?;
+    check(arguments, &library, &recorded, &mut candidates)?;
     let plain = plain.map(|(_, usage)| usage);
-    let set = results(arguments, &recorded, plain, rows, scenario.seed);
-    hand_over(arguments.out.as_deref(), &set, || print(arguments, &set))
+    let set = results(arguments, &recorded, plain, &candidates, scenario.seed);
+    arguments
+        .results
+        .hand_over(&set, || print(arguments, &set, plain, &candidates))
 }
 
 /// A machine that is not there is found out before the program runs.
@@ -234,40 +236,89 @@ fn scenario(
     )?)
 }
 
-/// A row for each setting, the fastest first.
-fn replayed(scenario: &Scenario, recorded: &Recorded) -> Result<Vec<Row>, Failure> {
-    let options = RunOptions::default();
-    let outcomes = run_points(&scenario.points, available_cores(), &options, |_| {});
-    let outcomes = outcomes.map_err(|(_, error)| match error {
-        PointError::Refused(message) => Failure::Usage(message),
-        error => Failure::Run(error.to_string()),
-    })?;
-    let mut rows: Vec<Row> = outcomes
-        .iter()
-        .map(|one| predicted(one, recorded))
-        .collect();
-    rows.sort_by(|a, b| {
-        let time = |row: &Row| row.number("predicted_ns").unwrap_or_default();
-        time(a).total_cmp(&time(b))
-    });
-    Ok(rows)
+/// A setting of the pager.
+struct Candidate {
+    setup: Setup,
+    /// What the replay says of it.
+    predicted_ns: u64,
+    faults: u64,
+    fetched_bytes: u64,
+    written_bytes: u64,
+    /// Time and peak memory of the program under it, if it was run.
+    measured: Option<(u64, u64)>,
 }
 
-fn predicted(outcome: &Outcome, recorded: &Recorded) -> Row {
-    let number = |name: &str| outcome.row.number(name).unwrap_or_default();
-    let mut row = Row::new();
-    for name in ["to", "page_bytes", "policy", "read_ahead"] {
-        let value = outcome.row.get(name).cloned();
-        row = row.parameter(name, value.unwrap_or(Value::Text(String::new())));
+impl Candidate {
+    fn new(arguments: &PagerArguments, outcome: &Outcome, recorded: &Recorded) -> Self {
+        let number = |name: &str| outcome.row.number(name).unwrap_or_default();
+        let text = |name: &str| {
+            let value = outcome.row.get(name);
+            value.map_or_else(String::new, ToString::to_string)
+        };
+        let mut setup = Setup::new(arguments.memory_bytes, &text("to"));
+        setup.page_bytes = number("page_bytes") as u64;
+        setup.policy = text("policy");
+        setup.read_ahead = text("read_ahead");
+        Self {
+            setup,
+            predicted_ns: number("time_ns").round() as u64 + recorded.rest_ns,
+            faults: (number("read_faults") + number("write_faults")) as u64,
+            fetched_bytes: number("fetched_bytes") as u64,
+            written_bytes: number("written_bytes") as u64,
+            measured: None,
+        }
     }
-    let faults = number("read_faults") + number("write_faults");
-    row.metric(
-        "predicted_ns",
-        number("time_ns").round() as u64 + recorded.rest_ns,
-    )
-    .metric("faults", faults as u64)
-    .metric("fetched_bytes", number("fetched_bytes") as u64)
-    .metric("written_bytes", number("written_bytes") as u64)
+
+    /// The prediction over the measurement.
+    fn ratio(&self) -> Option<f64> {
+        let (time_ns, _) = self.measured?;
+        Some(self.predicted_ns as f64 / (time_ns as f64).max(1.0))
+    }
+
+    fn row(&self) -> Row {
+        let row = Row::new()
+            .parameter("to", self.setup.to.as_str())
+            .parameter("page_bytes", self.setup.page_bytes)
+            .parameter("policy", self.setup.policy.as_str())
+            .parameter("read_ahead", self.setup.read_ahead.as_str());
+        metric::add(row, METRICS, self)
+    }
+
+    /// The same with the folder that the store is in.
+    fn placed(&self, arguments: &PagerArguments) -> Setup {
+        Setup {
+            to: place(arguments, &self.setup.to),
+            ..self.setup.clone()
+        }
+    }
+}
+
+#[rustfmt::skip]
+const METRICS: &[Metric<Candidate>] = &[
+    Metric::new("predicted_ns", TimeNs, "from the program's start to its end", |one| one.predicted_ns.into()),
+    Metric::new("faults", Count, "page faults", |one| one.faults.into()),
+    Metric::new("fetched_bytes", Bytes, "bytes read from the store", |one| one.fetched_bytes.into()),
+    Metric::new("written_bytes", Bytes, "bytes written to the store", |one| one.written_bytes.into()),
+    Metric::sometimes("measured_ns", TimeNs, "time of a run under this setting", |one| Some(one.measured?.0.into())),
+    Metric::sometimes("predicted_over_measured", Ratio, "the prediction over it", |one| Some(one.ratio()?.into())),
+    Metric::sometimes("peak_bytes", Bytes, "most memory that one of its processes had at once in this run, a store in memory included", |one| Some(one.measured?.1.into())),
+];
+
+/// Every setting, the fastest first.
+fn replayed(
+    arguments: &PagerArguments,
+    scenario: &Scenario,
+    recorded: &Recorded,
+) -> Result<Vec<Candidate>, Failure> {
+    let options = RunOptions::default();
+    let outcomes = run_points(&scenario.points, available_cores(), &options, |_| {});
+    let outcomes = outcomes.map_err(|(_, error)| failure(error))?;
+    let candidates = outcomes.iter();
+    let mut candidates: Vec<Candidate> = candidates
+        .map(|one| Candidate::new(arguments, one, recorded))
+        .collect();
+    candidates.sort_by_key(|one| one.predicted_ns);
+    Ok(candidates)
 }
 
 /// Runs the program as it is.
@@ -326,30 +377,26 @@ fn check(
     arguments: &PagerArguments,
     library: &Path,
     recorded: &Recorded,
-    rows: &mut [Row],
+    candidates: &mut [Candidate],
 ) -> Result<(), Failure> {
     let checks = arguments.checks;
-    for (index, row) in rows.iter_mut().enumerate() {
-        let mut setup = setup_of(arguments, row);
+    for (index, one) in candidates.iter_mut().enumerate() {
+        let mut setup = one.placed(arguments);
         if index >= checks && (checks == 0 || !is_usual(arguments, &setup)) {
             continue;
         }
         let command = command_of(arguments, &setup);
-        let (mut time_ns, mut peak_bytes) = (f64::INFINITY, 0.0_f64);
+        let (mut time_ns, mut peak_bytes) = (u64::MAX, 0);
         for number in 1..=arguments.runs {
             let of = arguments.runs;
             note(&format!("pagemill: running `{command}`, {number} of {of}"));
             let (status, measured) = ran(arguments, &mut setup, library)?;
             check_status(arguments, status, "under this setting", recorded)?;
-            let number = |name| measured.number(name).unwrap_or_default();
+            let number = |name| measured.number(name).unwrap_or_default() as u64;
             time_ns = time_ns.min(number("time_ns"));
             peak_bytes = peak_bytes.max(number("peak_bytes"));
         }
-        let predicted_ns = row.number("predicted_ns").unwrap_or_default();
-        *row = std::mem::take(row)
-            .metric("measured_ns", time_ns as u64)
-            .metric("predicted_over_measured", predicted_ns / time_ns.max(1.0))
-            .metric("peak_bytes", peak_bytes as u64);
+        one.measured = Some((time_ns, peak_bytes));
     }
     Ok(())
 }
@@ -358,27 +405,7 @@ fn check(
 fn is_usual(arguments: &PagerArguments, setup: &Setup) -> bool {
     let store = place(arguments, &arguments.stores[0]);
     let usual = Setup::new(setup.budget_bytes, &store);
-    let parts = |setup: &Setup| {
-        let Setup {
-            to,
-            page_bytes,
-            policy,
-            read_ahead,
-            ..
-        } = setup.clone();
-        (to, page_bytes, policy, read_ahead)
-    };
-    parts(setup) == parts(&usual)
-}
-
-fn setup_of(arguments: &PagerArguments, row: &Row) -> Setup {
-    let text = |name: &str| row.get(name).map_or_else(String::new, ToString::to_string);
-    let memory_bytes = arguments.memory_bytes;
-    let mut setup = Setup::new(memory_bytes, &place(arguments, &text("to")));
-    setup.page_bytes = row.number("page_bytes").unwrap_or_default() as u64;
-    setup.policy = text("policy");
-    setup.read_ahead = text("read_ahead");
-    setup
+    command_of(arguments, setup) == command_of(arguments, &usual)
 }
 
 /// What a user types for a setting.
@@ -397,27 +424,42 @@ fn command_of(arguments: &PagerArguments, setup: &Setup) -> String {
 }
 
 /// The largest difference between a prediction and its measurement, as a share of the latter.
-fn error_to_expect(rows: &[Row]) -> Option<f64> {
-    let ratios = rows
-        .iter()
-        .filter_map(|row| row.number("predicted_over_measured"));
+fn error_to_expect(candidates: &[Candidate]) -> Option<f64> {
+    let ratios = candidates.iter().filter_map(Candidate::ratio);
     ratios.map(|ratio| (ratio - 1.0).abs()).reduce(f64::max)
+}
+
+#[rustfmt::skip]
+fn facts(recorded: &Recorded, plain: Option<Usage>, candidates: &[Candidate]) -> Vec<Fact> {
+    let mut facts = vec![
+        Fact::new("recorded_faults", recorded.faults, Count, "page faults of the recorded run"),
+        Fact::new("recorded_memory_bytes", recorded.memory_bytes, Bytes, "frames of the recorded run"),
+        Fact::new("rest_ns", recorded.rest_ns, TimeNs, "time that the page trace does not cover, in every prediction"),
+    ];
+    facts.extend(plain.into_iter().flat_map(|plain| [
+        Fact::new("plain_ns", plain.wall_ns, TimeNs, "time of a run without a pager"),
+        Fact::new("plain_peak_bytes", plain.peak_bytes, Bytes, "most memory that one of its processes had at once without a pager"),
+    ]));
+    facts.extend(error_to_expect(candidates).map(|error| {
+        Fact::new("error_to_expect", error, Rate, "largest difference between a prediction and its run, over the run")
+    }));
+    facts
 }
 
 fn results(
     arguments: &PagerArguments,
     recorded: &Recorded,
     plain: Option<Usage>,
-    rows: Vec<Row>,
+    candidates: &[Candidate],
     seed: u64,
 ) -> ResultSet {
-    use ColumnKind::{Bytes, Count, Rate, TimeNs};
-    let fact = |name: &str, value: Value, kind, doc: &str| Fact {
-        name: name.to_owned(),
-        value,
-        kind,
-        doc: doc.to_owned(),
-    };
+    let mut columns = vec![
+        Column::parameter("to", Text, "the store"),
+        Column::parameter("page_bytes", Bytes, "what is evicted as one"),
+        Column::parameter("policy", Text, "migration policy"),
+        Column::parameter("read_ahead", Text, "read-ahead policy"),
+    ];
+    columns.extend(metric::columns(METRICS));
     let mut set = ResultSet {
         scenario: "pager-advise".to_owned(),
         title: format!("{} in less memory", arguments.command.join(" ")),
@@ -427,110 +469,51 @@ fn results(
         pagemill_version: env!("CARGO_PKG_VERSION").to_owned(),
         measured: true,
         seed,
-        columns: columns(),
+        columns,
+        rows: candidates.iter().map(Candidate::row).collect(),
         ..ResultSet::default()
     };
-    set.summary.facts = vec![
-        fact(
-            "recorded_faults",
-            recorded.faults.into(),
-            Count,
-            "page faults of the recorded run",
-        ),
-        fact(
-            "recorded_memory_bytes",
-            recorded.memory_bytes.into(),
-            Bytes,
-            "frames of the recorded run",
-        ),
-        fact(
-            "rest_ns",
-            recorded.rest_ns.into(),
-            TimeNs,
-            "time that the page trace does not cover, in every prediction",
-        ),
-    ];
-    if let Some(plain) = plain {
-        let time = fact(
-            "plain_ns",
-            plain.wall_ns.into(),
-            TimeNs,
-            "time of a run without a pager",
-        );
-        let doc = "most memory that one of its processes had at once without a pager";
-        let peak = fact("plain_peak_bytes", plain.peak_bytes.into(), Bytes, doc);
-        set.summary.facts.extend([time, peak]);
-    }
-    if let Some(error) = error_to_expect(&rows) {
-        let doc = "largest difference between a prediction and its run, over the run";
-        let expected = fact("error_to_expect", error.into(), Rate, doc);
-        set.summary.facts.push(expected);
-    }
-    set.rows = rows;
+    set.summary.facts = facts(recorded, plain, candidates);
     set
 }
 
-fn columns() -> Vec<Column> {
-    use ColumnKind::{Bytes, Count, Ratio, Text, TimeNs};
-    vec![
-        Column::parameter("to", Text, "the store"),
-        Column::parameter("page_bytes", Bytes, "what is evicted as one"),
-        Column::parameter("policy", Text, "migration policy"),
-        Column::parameter("read_ahead", Text, "read-ahead policy"),
-        Column::metric(
-            "predicted_ns",
-            TimeNs,
-            "from the program's start to its end",
-        ),
-        Column::metric("faults", Count, "page faults"),
-        Column::metric("fetched_bytes", Bytes, "bytes read from the store"),
-        Column::metric("written_bytes", Bytes, "bytes written to the store"),
-        Column::metric("measured_ns", TimeNs, "time of a run under this setting"),
-        Column::metric("predicted_over_measured", Ratio, "the prediction over it"),
-        Column::metric(
-            "peak_bytes",
-            Bytes,
-            "most memory that one of its processes had at once in this run, a store in memory included",
-        ),
-    ]
+/// The fastest setting of those that were run, or the first: without runs, that which is predicted to be the fastest.
+fn best(candidates: &[Candidate]) -> Option<&Candidate> {
+    let time = |one: &&Candidate| one.measured.map_or(u64::MAX, |(time_ns, _)| time_ns);
+    candidates.iter().min_by_key(time)
 }
 
-/// The fastest setting of those that were run, or the first.
-fn best(rows: &[Row]) -> Option<&Row> {
-    let time = |row: &Row| row.number("measured_ns").unwrap_or(f64::INFINITY);
-    // The first of equals: without runs, that which is predicted to be the fastest.
-    rows.iter()
-        .min_by(|one, other| time(one).total_cmp(&time(other)))
-}
-
-fn print(arguments: &PagerArguments, set: &ResultSet) -> Result<(), Failure> {
-    if arguments.format != RunFormat::Table {
-        return print_results(set, arguments.format);
-    }
+fn print(
+    arguments: &PagerArguments,
+    set: &ResultSet,
+    plain: Option<Usage>,
+    candidates: &[Candidate],
+) -> Result<(), Failure> {
     let mut shown = set.clone();
     shown.summary.facts.clear();
-    let Some(best) = best(&set.rows) else {
+    let Some(best) = best(candidates) else {
         return Ok(());
     };
-    let error = error_to_expect(&set.rows);
+    let error = error_to_expect(candidates);
+    let checked = candidates.iter().filter(|one| one.measured.is_some());
     let shown_error = match error {
         Some(error) => format!(
             "{:.0} %, the largest of the {} settings that were run",
             error * 100.0,
-            checked(set)
+            checked.count()
         ),
         None => "not measured: --checks 1 measures it".to_owned(),
     };
-    let (compared, is_better) = compared(set, best);
+    let (compared, is_better) = compared(plain, best);
     let advice = match error {
         _ if !is_better => "Run it without a pager: what was run saves no memory. A folder keeps bytes elsewhere (--store folder)".to_owned(),
         Some(error) if error > MOST_ERROR => format!(
             "No advice: with predictions that are off by more than {:.0} %, a setting that was not run may be the fastest. \
              --checks {} runs all; a program that does the same in every run, on a computer that does nothing else, is predicted better",
             MOST_ERROR * 100.0,
-            set.rows.len()
+            candidates.len()
         ),
-        _ => format!("Fastest: {}", command_of(arguments, &setup_of(arguments, best))),
+        _ => format!("Fastest: {}", command_of(arguments, &best.placed(arguments))),
     };
     print_text(&format!(
         "{}\n\nError of the predictions: {shown_error}\n{compared}{advice}\n",
@@ -539,36 +522,22 @@ fn print(arguments: &PagerArguments, set: &ResultSet) -> Result<(), Failure> {
 }
 
 /// The best setting beside the program without a pager, in words, if both were measured; and whether it saves memory.
-fn compared(set: &ResultSet, best: &Row) -> (String, bool) {
-    let fact = |name: &str| {
-        let mut facts = set.summary.facts.iter();
-        facts.find(|fact| fact.name == name)?.value.as_f64()
-    };
-    let (Some(plain_ns), Some(plain_bytes), Some(time_ns), Some(bytes)) = (
-        fact("plain_ns"),
-        fact("plain_peak_bytes"),
-        best.number("measured_ns"),
-        best.number("peak_bytes"),
-    ) else {
+fn compared(plain: Option<Usage>, best: &Candidate) -> (String, bool) {
+    let (Some(plain), Some((time_ns, bytes))) = (plain, best.measured) else {
         return (String::new(), true);
     };
-    let run = |time_ns: f64, bytes: f64| {
-        let time = human(&(time_ns as u64).into(), ColumnKind::TimeNs);
-        let bytes = human(&(bytes as u64).into(), ColumnKind::Bytes);
+    let run = |time_ns: u64, bytes: u64| {
+        let (time, bytes) = (human(&time_ns.into(), TimeNs), human(&bytes.into(), Bytes));
         format!("{time}, {bytes} of memory at most")
     };
+    let times = |own: u64, plain: u64| own as f64 / (plain as f64).max(1.0);
     let text = format!(
         "Without a pager: {}\nWith the fastest setting that was run: {}: {:.2} times the time, {:.2} times the memory\n",
-        run(plain_ns, plain_bytes),
+        run(plain.wall_ns, plain.peak_bytes),
         run(time_ns, bytes),
-        time_ns / plain_ns.max(1.0),
-        bytes / plain_bytes.max(1.0)
+        times(time_ns, plain.wall_ns),
+        times(bytes, plain.peak_bytes)
     );
     // Memory is what a pager is for. A run that happened to be faster without saving any is chance.
-    (text, bytes < plain_bytes)
-}
-
-fn checked(set: &ResultSet) -> usize {
-    let measured = |row: &&Row| row.number("measured_ns").is_some();
-    set.rows.iter().filter(measured).count()
+    (text, bytes < plain.peak_bytes)
 }

@@ -1,12 +1,11 @@
 //! The changes that were tried in the simulation, carried out on this machine's GPU and timed there.
 
-use std::fs::File;
-use std::io::{Read, Seek};
-
 use pagemill_gpu::{Hints, Outcome};
+use pagemill_report::ColumnKind::{Ratio, Text, TimeNs};
+use pagemill_report::metric::{self, Metric};
 use pagemill_report::table::{TableStyle, render};
-use pagemill_report::{Column, ColumnKind, ResultSet, Row, Value};
-use pagemill_run::advisor::{Answer, Configuration, Judge, Tried};
+use pagemill_report::{ResultSet, Row};
+use pagemill_run::advisor::{Answer, Change, Configuration, Judge, Tried, read};
 use pagemill_run::hints::of_configuration;
 use pagemill_scenario::CudaPoint;
 
@@ -34,6 +33,7 @@ struct Bench<'a> {
 }
 
 /// One configuration on the GPU.
+#[derive(Default)]
 struct Timed {
     /// The median of its runs.
     gpu_ns: u64,
@@ -57,7 +57,7 @@ pub fn measure(
         runs: arguments.gpu_runs.get(),
     };
     let plain = bench.time(None)?;
-    if let Some(reason) = plain.refused {
+    if let Some(reason) = &plain.refused {
         return Err(Failure::Run(format!(
             "{} fails on the GPU as it is: {reason}",
             arguments.command[0]
@@ -66,12 +66,8 @@ pub fn measure(
     let mut judge = Judge::new(&plain.output, &arguments.ignored);
     // What differs from run to run is not the fault of a hint.
     judge.learn(&bench.time(None)?.output);
-    let mut rows = vec![row(
-        "as it is",
-        answer.before_ns,
-        &plain,
-        (answer, plain.gpu_ns),
-    )];
+    let ns = (answer.before_ns, plain.gpu_ns);
+    let mut rows = vec![row("as it is", ns, answer.before_ns, &plain)];
     let mut best: Option<(u64, Hints)> = None;
     let candidates = candidates(answer);
     for (number, tried) in candidates.iter().enumerate() {
@@ -84,9 +80,12 @@ pub fn measure(
         let hints = of_configuration(spec, answer, &tried.configuration);
         let timed = match &hints {
             Ok(hints) => bench.judged(hints, &judge)?,
-            Err(reason) => Timed::refused(reason),
+            Err(reason) => Timed {
+                refused: Some(reason.clone()),
+                ..Timed::default()
+            },
         };
-        rows.push(row(&name, tried.after_ns, &timed, (answer, plain.gpu_ns)));
+        rows.push(row(&name, ns, tried.after_ns, &timed));
         let fastest_ns = best.as_ref().map_or(plain.gpu_ns, |(ns, _)| *ns);
         if timed.refused.is_none() && timed.gpu_ns < fastest_ns {
             best = hints.ok().map(|hints| (timed.gpu_ns, hints));
@@ -96,16 +95,6 @@ pub fn measure(
         rows,
         best: best.map(|(_, hints)| hints),
     })
-}
-
-impl Timed {
-    fn refused(reason: &str) -> Self {
-        Self {
-            gpu_ns: 0,
-            output: Vec::new(),
-            refused: Some(reason.to_owned()),
-        }
-    }
 }
 
 /// The changes to carry out, each configuration once.
@@ -135,11 +124,7 @@ impl Bench<'_> {
 
     fn time(&self, hints: Option<&Hints>) -> Result<Timed, Failure> {
         let mut times = Vec::new();
-        let mut timed = Timed {
-            gpu_ns: 0,
-            output: Vec::new(),
-            refused: None,
-        };
+        let mut timed = Timed::default();
         for _ in 0..self.runs {
             let failed =
                 |error: std::io::Error| Failure::Run(format!("the program's output: {error}"));
@@ -177,22 +162,11 @@ impl Bench<'_> {
     }
 }
 
-fn read(file: &mut File) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.rewind()?;
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
 /// `prefetch for a.cu:7`, and on top of how many changes.
 fn name(answer: &Answer, tried: &Tried) -> String {
     let of = match &tried.change {
-        pagemill_run::advisor::Change::Mode(_) => "all memory".to_owned(),
-        pagemill_run::advisor::Change::Hint(hint) => {
-            let mut allocations = answer.allocations.iter();
-            let found = allocations.find(|allocation| allocation.key == hint.site);
-            found.map_or_else(String::new, |allocation| allocation.name.clone())
-        }
+        Change::Mode(_) => "all memory",
+        Change::Hint(hint) => answer.name_of(hint.site),
     };
     let others =
         tried.configuration.hints.len() + usize::from(tried.configuration.mode.is_some()) - 1;
@@ -203,20 +177,58 @@ fn name(answer: &Answer, tried: &Tried) -> String {
     }
 }
 
-fn row(change: &str, simulated_ns: u64, timed: &Timed, (answer, plain_ns): (&Answer, u64)) -> Row {
-    let simulated = answer.before_ns as f64 / simulated_ns.max(1) as f64;
+/// A change, simulated and on the GPU.
+struct Compared<'a> {
+    /// The program as it is, simulated and on the GPU.
+    plain_ns: (u64, u64),
+    /// And with the change.
+    simulated_ns: u64,
+    timed: &'a Timed,
+}
+
+impl Compared<'_> {
+    fn simulated(&self) -> f64 {
+        self.plain_ns.0 as f64 / self.simulated_ns.max(1) as f64
+    }
+
+    /// What it gains on the GPU, if it counts there.
+    fn measured(&self) -> Option<f64> {
+        let gain = self.plain_ns.1 as f64 / self.timed.gpu_ns.max(1) as f64;
+        self.timed.refused.is_none().then_some(gain)
+    }
+
+    fn verdict(&self) -> String {
+        match (&self.timed.refused, self.measured()) {
+            (None, Some(measured)) => verdict(self.simulated(), measured).to_owned(),
+            (refused, _) => {
+                let reason = refused.as_deref().unwrap_or_default();
+                format!("not timed on the GPU: {reason}")
+            }
+        }
+    }
+}
+
+#[rustfmt::skip]
+fn metrics<'a>() -> [Metric<Compared<'a>>; 5] {
+    [
+        Metric::new("time_ns", TimeNs, "the program with it", |of| of.simulated_ns.into()),
+        Metric::new("speedup", Ratio, "time_before_ns over time_ns", |of| of.simulated().into()),
+        Metric::sometimes("gpu_ns", TimeNs, "on this machine's GPU: from the first launch and what is copied for it to the last wait or free, the median of the runs", |of| of.measured().map(|_| of.timed.gpu_ns.into())),
+        Metric::sometimes("gpu_speedup", Ratio, "gpu_ns of the program as it is over gpu_ns", |of| Some(of.measured()?.into())),
+        Metric::new("verdict", Text, "kept: part of the advice; otherwise why not", |of| of.verdict().into()),
+    ]
+}
+
+fn row(change: &str, plain_ns: (u64, u64), simulated_ns: u64, timed: &Timed) -> Row {
     let row = Row::new()
         .parameter("table", GPU_ROW)
-        .parameter("change", change)
-        .metric("time_ns", simulated_ns)
-        .metric("speedup", simulated);
-    if let Some(reason) = &timed.refused {
-        return row.metric("verdict", format!("not timed on the GPU: {reason}"));
-    }
-    let measured = plain_ns as f64 / timed.gpu_ns.max(1) as f64;
-    row.metric("gpu_ns", timed.gpu_ns)
-        .metric("gpu_speedup", measured)
-        .metric("verdict", verdict(simulated, measured))
+        .parameter("change", change);
+    let compared = Compared {
+        plain_ns,
+        simulated_ns,
+        timed,
+    };
+    metric::add(row, &metrics(), &compared)
 }
 
 /// Whether the simulation says of a change what the GPU says.
@@ -237,21 +249,10 @@ fn verdict(simulated: f64, measured: f64) -> &'static str {
 impl Measured {
     /// Adds its rows to the results.
     pub fn add_to(&self, set: &mut ResultSet) {
-        let columns = [
-            (
-                "gpu_ns",
-                ColumnKind::TimeNs,
-                "on this machine's GPU: from the first launch and what is copied for it to the last wait or free, the median of the runs",
-            ),
-            (
-                "gpu_speedup",
-                ColumnKind::Ratio,
-                "gpu_ns of the program as it is over gpu_ns",
-            ),
-        ];
-        for (name, kind, doc) in columns {
-            set.columns.push(Column::metric(name, kind, doc));
-        }
+        let known = |name: &str| set.columns.iter().any(|column| column.name == name);
+        let mut new = metric::columns(&metrics());
+        new.retain(|column| !known(&column.name));
+        set.columns.extend(new);
         set.rows.extend(self.rows.iter().cloned());
         // Times of a real machine differ from run to run.
         set.measured = true;
@@ -261,6 +262,7 @@ impl Measured {
 /// The table of a terminal, if there is one.
 pub fn table(set: &ResultSet) -> Option<String> {
     let shown = [
+        "table",
         "change",
         "time_ns",
         "speedup",
@@ -268,13 +270,7 @@ pub fn table(set: &ResultSet) -> Option<String> {
         "gpu_speedup",
         "verdict",
     ];
-    let mut table = set.clone();
-    table
-        .rows
-        .retain(|row| row.get("table") == Some(&Value::from(GPU_ROW)));
-    table
-        .columns
-        .retain(|column| shown.contains(&column.name.as_str()));
+    let mut table = set.part("table", GPU_ROW, &shown);
     table.title = "Simulated, and on this machine's GPU".to_owned();
     table.about = String::new();
     (!table.rows.is_empty()).then(|| render(&table, &TableStyle::for_stdout()))

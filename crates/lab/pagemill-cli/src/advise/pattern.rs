@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use pagemill_policy::residency::{Mechanism, STRATEGIES, StrategyEntry};
 use pagemill_report::metric::{self, Metric};
-use pagemill_report::{Column, ColumnKind, DescriptionEntry, DescriptionSection, ResultSet, Row};
+use pagemill_report::{Column, ColumnKind, ResultSet, Row};
+use pagemill_run::machine_section;
 use pagemill_run::residency_row::{self, Identity};
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{PointSpec, ResidencyPoint, load_text};
-use pagemill_sim::uvm::{Advice, AdvicePoint, UvmPoint};
 
 use super::arguments::PatternArguments;
 use super::simulate::{self, Answer, Size};
 use crate::failure::Failure;
-use crate::output::{check_out, hand_over, note, print_results};
+use crate::output::{RunFormat, note, print_results};
 
 /// Simulates every candidate and ranks them.
 pub fn advise(arguments: &PatternArguments) -> Result<(), Failure> {
-    check_out(arguments.out.as_deref())?;
+    arguments.results.check()?;
     let scenario = load_text(&scenario(arguments), &[])?;
     let point = scenario.points.iter().find_map(|point| match &point.spec {
         PointSpec::Residency(point) => Some(point),
@@ -29,13 +29,11 @@ pub fn advise(arguments: &PatternArguments) -> Result<(), Failure> {
         [] => STRATEGIES.iter().collect(),
         strategies => strategies.to_vec(),
     };
-    let wanted = wanted(&point.point);
-    let size = Size::new(&point.machine.spec, &wanted, arguments.full);
-    let answers = simulate::all(&point.machine.spec, &wanted, &size, &candidates)?;
+    let size = Size::new(&point.machine.spec, &point.point, arguments.full);
+    let answers = simulate::all(&point.machine.spec, &point.point, &size, &candidates)?;
     let set = results(arguments, point, &size, &answers);
-    hand_over(arguments.out.as_deref(), &set, || {
-        print_results(&set, arguments.format)
-    })?;
+    let table = || print_results(&set, RunFormat::Table);
+    arguments.results.hand_over(&set, table)?;
     if let Size::Scaled { share, .. } = size {
         note(&scaling(share, &answers));
     }
@@ -59,7 +57,7 @@ fn scenario(arguments: &PatternArguments) -> Arc<SourceText> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let text = format!(
         "title = \"advise\"\nkind = \"residency\"\nmachine = {}\nseed = {}\n\n[access]\npattern = {}\nvariant = {}\n\n\
-         [residency]\nstrategy = \"on-demand\"\nfactor = {:?}\nstripe = {}\nloops = {}\n",
+         [residency]\nstrategy = \"on-demand\"\nfactor = {:?}\nstripe = {}\nloops = {}\nreuse = true\n",
         quoted(&arguments.machine),
         arguments.seed,
         quoted(arguments.pattern.name()),
@@ -71,23 +69,9 @@ fn scenario(arguments: &PatternArguments) -> Arc<SourceText> {
     SourceText::of_options("question", &text)
 }
 
-fn wanted(point: &UvmPoint) -> AdvicePoint {
-    AdvicePoint {
-        pattern: point.pattern,
-        variant: point.variant,
-        factor: point.factor,
-        ballast: point.ballast,
-        stripe_bytes: point.stripe_bytes,
-        loops: point.loops,
-        seed: point.seed,
-        partial: point.partial.clone(),
-    }
-}
-
 /// A strategy's time with its calls.
 struct Rated<'a> {
-    advice: &'a Advice,
-    scaling_error: Option<f64>,
+    answer: &'a Answer,
     /// Bytes read, over the time of all reads and of the calls before them.
     bandwidth_with_setup: f64,
     /// Of the first row over this one, once all are rated.
@@ -97,9 +81,8 @@ struct Rated<'a> {
 impl<'a> Rated<'a> {
     fn new(answer: &'a Answer) -> Self {
         Self {
-            advice: &answer.advice,
-            scaling_error: answer.scaling_error,
-            bandwidth_with_setup: simulate::bandwidth_with_setup(&answer.advice.report),
+            answer,
+            bandwidth_with_setup: simulate::bandwidth_with_setup(&answer.report),
             best_over_this: 1.0,
         }
     }
@@ -114,7 +97,7 @@ fn results(
     let mut rated: Vec<Rated> = answers.iter().map(Rated::new).collect();
     // What can only be simulated is no advice: it stands below what a program can do, however fast it is.
     rated.sort_by(|one, other| {
-        let order = |rated: &Rated| (is_only_simulated(rated.advice), -rated.bandwidth_with_setup);
+        let order = |rated: &Rated| (is_only_simulated(rated.answer), -rated.bandwidth_with_setup);
         let ((one_is, one), (other_is, other)) = (order(one), order(other));
         one_is.cmp(&other_is).then(one.total_cmp(&other))
     });
@@ -124,11 +107,7 @@ fn results(
     for one in &mut rated {
         one.best_over_this = best / one.bandwidth_with_setup;
     }
-    let entry = |setting: &pagemill_scenario::Setting| DescriptionEntry {
-        name: setting.key.clone(),
-        value: setting.value.clone(),
-        source: setting.source.clone(),
-    };
+    let machine = &point.machine;
     ResultSet {
         scenario: "advise".to_owned(),
         title: format!(
@@ -146,10 +125,11 @@ fn results(
             .iter()
             .map(|rated| row(arguments, point, rated))
             .collect(),
-        description: vec![DescriptionSection {
-            title: format!("Machine {}: {}", point.machine.name, point.machine.title),
-            entries: point.machine.settings.iter().map(entry).collect(),
-        }],
+        description: vec![machine_section(
+            &machine.name,
+            &machine.title,
+            &machine.settings,
+        )],
         ..ResultSet::default()
     }
 }
@@ -158,15 +138,15 @@ fn results(
 fn metrics<'a>() -> [Metric<Rated<'a>>; 9] {
     use ColumnKind::{BytesPerSecond, Count, Ratio, Text, TimeNs};
     [
-        Metric::new("bandwidth_bytes_per_second", BytesPerSecond, "bytes of the data over the mean time of a kernel", |rated| rated.advice.report.bandwidth_bytes_per_second().into()),
+        Metric::new("bandwidth_bytes_per_second", BytesPerSecond, "bytes of the data over the mean time of a kernel", |rated| rated.answer.report.bandwidth_bytes_per_second().into()),
         Metric::new("bandwidth_with_setup_bytes_per_second", BytesPerSecond, "the same over the time of all kernels and of the calls before them; the order of the rows, those that no GPU on sale does last", |rated| rated.bandwidth_with_setup.into()),
         Metric::new("best_over_this", Ratio, "how many times as fast the first row is", |rated| rated.best_over_this.into()),
-        Metric::sometimes("scaling_error", ColumnKind::Rate, "the bandwidth with setup over that of half as much data on half as much GPU memory, less one; none at full size", |rated| Some(rated.scaling_error?.into())),
-        Metric::new("time_ns", TimeNs, "mean time of a kernel", |rated| rated.advice.report.time.as_nanos().into()),
-        Metric::new("setup_ns", TimeNs, "calls before the first kernel", |rated| rated.advice.report.setup.as_nanos().into()),
-        Metric::new("loops", Count, "times that the data is read", |rated| rated.advice.report.loops.into()),
-        Metric::new("bound", Text, "what most of the time goes to", |rated| rated.advice.report.bound.name().into()),
-        Metric::new("why", Text, "what that means", |rated| why(rated.advice).into()),
+        Metric::sometimes("scaling_error", ColumnKind::Rate, "the bandwidth with setup over that of half as much data on half as much GPU memory, less one; none at full size", |rated| Some(rated.answer.scaling_error?.into())),
+        Metric::new("time_ns", TimeNs, "mean time of a kernel", |rated| rated.answer.report.time.as_nanos().into()),
+        Metric::new("setup_ns", TimeNs, "calls before the first kernel", |rated| rated.answer.report.setup.as_nanos().into()),
+        Metric::new("loops", Count, "times that the data is read", |rated| rated.answer.report.loops.into()),
+        Metric::new("bound", Text, "what most of the time goes to", |rated| rated.answer.report.bound.name().into()),
+        Metric::new("why", Text, "what that means", |rated| why(rated.answer).into()),
     ]
 }
 
@@ -180,22 +160,23 @@ fn row(arguments: &PatternArguments, point: &ResidencyPoint, rated: &Rated) -> R
         machine: &point.machine.name,
         pattern: arguments.pattern,
         variant: arguments.variant,
-        strategy: rated.advice.strategy,
+        strategy: rated.answer.strategy,
         stripe_bytes: arguments.stripe_bytes,
         factor: arguments.factor,
     };
     metric::add(identity.row(), &metrics(), rated)
 }
 
-fn why(advice: &Advice) -> String {
-    match is_only_simulated(advice) {
-        false => advice.why.clone(),
-        true => format!("{}; no GPU on sale does this", advice.why),
+fn why(answer: &Answer) -> String {
+    let why = answer.report.why();
+    match is_only_simulated(answer) {
+        false => why,
+        true => format!("{why}; no GPU on sale does this"),
     }
 }
 
-fn is_only_simulated(advice: &Advice) -> bool {
-    match (advice.strategy.build)().mechanism() {
+fn is_only_simulated(answer: &Answer) -> bool {
+    match (answer.strategy.build)().mechanism() {
         Mechanism::Driver => false,
         Mechanism::PartialPages => true,
     }

@@ -1,17 +1,15 @@
 //! Which calls make a CUDA program faster.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pagemill_report::table::{TableStyle, render};
-use pagemill_report::{ColumnKind, OutputDir, ResultSet, human};
+use pagemill_report::{ColumnKind, ResultSet, human};
 use pagemill_run::Stdout;
 use pagemill_run::advisor::{
-    ALLOCATION_ROW, Answer, CHANGE_ROW, Configuration, Progress, Question, apply, calls_to_add,
-    result_set, table_of,
+    ALLOCATION_ROW, Answer, CHANGE_ROW, Configuration, Question, apply, calls_to_add, result_set,
+    table_of,
 };
 use pagemill_scenario::CudaPoint;
 
@@ -21,7 +19,8 @@ use super::on_gpu::{self, Measured};
 use super::question::{failure, point, scenario};
 use crate::failure::Failure;
 use crate::output::RunFormat;
-use crate::output::{check_file, hand_over, note, print_results, print_text, write_file};
+use crate::output::{check_file, note, print_text, write_file};
+use crate::progress;
 use crate::run::interrupt;
 
 /// Characters in a line of a table, where it does not go to a narrower terminal.
@@ -30,9 +29,7 @@ const WIDTH_MAX: u16 = 120;
 /// Runs the program with one change at a time, and shows what gains.
 pub fn advise(arguments: &ProgramArguments) -> Result<(), Failure> {
     let stop = interrupt::stop_programs_first();
-    if let Some(out) = &arguments.out {
-        OutputDir::check(out).map_err(Failure::BadOutput)?;
-    }
+    arguments.results.check()?;
     check_file(arguments.hints.as_deref())?;
     let memory = match (arguments.oversubscribe, arguments.gpu_memory_bytes) {
         (Some(factor), _) => format!("oversubscribe = {factor:?}\n"),
@@ -47,8 +44,14 @@ pub fn advise(arguments: &ProgramArguments) -> Result<(), Failure> {
         ignored: &arguments.ignored,
         stop: &stop,
     };
-    let bar = bar(question.runs);
-    let answer = pagemill_run::advisor::advise(&question, &mut |progress| show(&bar, progress));
+    let bar = progress::bar(
+        "{bar:30} run {human_pos} of at most {human_len}, {elapsed} elapsed  {wide_msg}",
+        question.runs as u64,
+    );
+    let answer = pagemill_run::advisor::advise(&question, &mut |runs, trying| {
+        bar.set_position(runs as u64);
+        bar.set_message(trying);
+    });
     bar.finish_and_clear();
     let is_stopped = stop.load(Ordering::Relaxed);
     let answer = answer.map_err(|error| match is_stopped {
@@ -58,7 +61,9 @@ pub fn advise(arguments: &ProgramArguments) -> Result<(), Failure> {
     warn_of_unheeded(spec, &answer);
     let mut set = result_set(spec, &answer, scenario.seed);
     if is_stopped {
-        hand_over(arguments.out.as_deref(), &set, || print(arguments, &set))?;
+        arguments
+            .results
+            .hand_over(&set, || print(arguments, &set))?;
         let text = format!(
             "interrupted after {} of at most {} runs: this is what was known by then",
             answer.runs, question.runs
@@ -75,7 +80,9 @@ pub fn advise(arguments: &ProgramArguments) -> Result<(), Failure> {
     if let Some(measured) = &measured {
         measured.add_to(&mut set);
     }
-    hand_over(arguments.out.as_deref(), &set, || print(arguments, &set))?;
+    arguments
+        .results
+        .hand_over(&set, || print(arguments, &set))?;
     if let Some(path) = &arguments.hints {
         write_hints(path, spec, &answer, measured)?;
     }
@@ -145,7 +152,7 @@ fn run_with_advice(
     spec: &CudaPoint,
     answer: &Answer,
 ) -> Result<u8, Failure> {
-    let stdout = match arguments.format {
+    let stdout = match arguments.results.format {
         RunFormat::Table => Stdout::Program,
         RunFormat::Json | RunFormat::Csv => Stdout::Results,
     };
@@ -160,9 +167,6 @@ fn run_with_advice(
 }
 
 fn print(arguments: &ProgramArguments, set: &ResultSet) -> Result<(), Failure> {
-    if arguments.format != RunFormat::Table {
-        return print_results(set, arguments.format);
-    }
     let style = TableStyle::for_stdout().at_most(WIDTH_MAX);
     let parts = [ALLOCATION_ROW, CHANGE_ROW, MACHINE_ROW];
     let tables = parts.into_iter().filter_map(|part| {
@@ -181,26 +185,4 @@ fn print(arguments: &ProgramArguments, set: &ResultSet) -> Result<(), Failure> {
         return Ok(());
     }
     print_text(&text)
-}
-
-/// How far the runs are, where standard error is a terminal.
-fn bar(runs: usize) -> ProgressBar {
-    let target = match std::io::stderr().is_terminal() {
-        true => ProgressDrawTarget::stderr(),
-        false => ProgressDrawTarget::hidden(),
-    };
-    let style = ProgressStyle::with_template(
-        "{bar:30} run {human_pos} of at most {human_len}, {elapsed} elapsed  {wide_msg}",
-    );
-    let bar = ProgressBar::with_draw_target(Some(runs as u64), target)
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    if !bar.is_hidden() {
-        bar.enable_steady_tick(Duration::from_millis(100));
-    }
-    bar
-}
-
-fn show(bar: &ProgressBar, progress: &Progress) {
-    bar.set_position(progress.runs as u64);
-    bar.set_message(progress.trying.clone());
 }

@@ -1,19 +1,18 @@
 //! `pagemill advise zero`: which kind of pages a program should run on.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use pagemill_linux::children;
 use pagemill_linux::hugetlb::{HugeSize, Reserve, Stock};
 use pagemill_linux::transparent::TransparentPages;
 use pagemill_report::table::{TableStyle, render};
 use pagemill_report::{ResultSet, Value};
 use pagemill_zero::advise::{
-    Costs, Failed, Machine, PoolPlace, Program, Run, Setting, measure, result_set,
+    Failed, Machine, PoolPlace, Program, Run, Setting, measure, result_set,
 };
+use pagemill_zero::bench::Costs;
 use pagemill_zero_client::{Client, socket_path};
 
 use super::arguments::ZeroArguments;
@@ -21,6 +20,7 @@ use crate::failure::Failure;
 use crate::output::TextFormat;
 use crate::output::{self, note};
 use crate::preload::find_library;
+use crate::progress;
 use crate::zero::LIBRARY;
 
 /// Longer comparisons are announced, with the time that they will take.
@@ -41,7 +41,7 @@ pub fn advise(arguments: &ZeroArguments) -> Result<(), Failure> {
     let mut machine = machine(arguments)?;
     let program = Program::new(&arguments.program).map_err(failed)?;
     // Also brings what it reads into memory, so that the first setting pays for no disk.
-    let spinner = on_terminal(ProgressBar::new_spinner().with_message("first run, as it is"));
+    let spinner = progress::bar("{spinner} first run, as it is", 1);
     let first = program
         .run(Setting::AsIs, &machine, 0)
         .map_err(|error| match error {
@@ -143,21 +143,10 @@ fn bar(runs: usize, run_ns: u64) -> ProgressBar {
             all_ns.div_ceil(1_000_000_000)
         ));
     }
-    let style = ProgressStyle::with_template(
+    progress::bar(
         "{bar:30} run {human_pos} of {human_len}, {elapsed} elapsed  {wide_msg}",
-    );
-    let bar = ProgressBar::new(runs as u64);
-    on_terminal(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
-}
-
-/// Shows a bar where standard error is a terminal.
-fn on_terminal(bar: ProgressBar) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-        return bar;
-    }
-    bar.enable_steady_tick(Duration::from_millis(100));
-    bar
+        runs as u64,
+    )
 }
 
 fn print(set: &ResultSet, format: TextFormat) -> Result<(), Failure> {

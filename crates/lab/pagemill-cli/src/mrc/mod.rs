@@ -8,16 +8,15 @@ mod sources;
 pub use arguments::MrcArguments;
 
 use std::fs::File;
-use std::io::IsTerminal;
 use std::path::Path;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use pagemill_report::ResultSet;
 use pagemill_run::mrc::{Mrc, MrcError, MrcSpec};
 use pagemill_trace::open;
 
 use crate::failure::Failure;
 use crate::output::{check_out, hand_over, print_results};
+use crate::progress;
 
 /// Records the program, if one is given, reads the trace once, and prints the misses for every number of colors.
 pub fn mrc(arguments: &MrcArguments) -> Result<(), Failure> {
@@ -83,7 +82,10 @@ fn read(arguments: &MrcArguments, path: &Path, mut mrc: Mrc) -> Result<ResultSet
     let cut = |error: MrcError| Failure::Run(format!("{name}: {error}; no curve was written"));
     let file = File::open(path).map_err(|error| unreadable(&error))?;
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-    let progress = progress(bytes);
+    let progress = progress::bar(
+        "{bar:40} {bytes}/{total_bytes}, {elapsed} elapsed, {eta} left",
+        bytes,
+    );
     let format = arguments.format_of_trace();
     let input = progress.wrap_read(file);
     let mut trace = open(input, format).map_err(|error| unreadable(&error))?;
@@ -109,14 +111,4 @@ fn read(arguments: &MrcArguments, path: &Path, mut mrc: Mrc) -> Result<ResultSet
         )),
         error => unreadable(&error),
     })
-}
-
-fn progress(bytes: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template(
-        "{bar:40} {bytes}/{total_bytes}, {elapsed} elapsed, {eta} left",
-    );
-    ProgressBar::new(bytes).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

@@ -5,8 +5,8 @@ use pagemill_policy::residency::BLOCK_BYTES;
 use pagemill_ptx::readable_name;
 use pagemill_sim::{Traffic, managed_name};
 
-use super::call_site::{Place, Symbols};
 use super::shorten;
+use crate::call_site::{Place, Symbols};
 
 /// A block of memory is used in places that lie far apart if a batch of faults touches more blocks than this.
 const SCATTERED_BLOCKS: u64 = 16;

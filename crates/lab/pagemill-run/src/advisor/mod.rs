@@ -3,7 +3,6 @@
 //! The program is run as it is, then with one change at a time. Its results have to stay the same.
 
 mod allocations;
-mod call_site;
 mod hints;
 mod judge;
 mod rows;
@@ -25,6 +24,7 @@ use crate::Stdout;
 use crate::kind::cuda::{divide, memory_of};
 use crate::pool::PointError;
 use trial::Program;
+pub use trial::read;
 
 /// `text` in at most `most` characters, without its middle.
 fn shorten(text: &str, most: usize) -> String {
@@ -54,10 +54,7 @@ pub struct Question<'a> {
 ///
 /// # Errors
 /// The program cannot be run, fails, or allocates no managed memory.
-pub fn advise(
-    question: &Question<'_>,
-    progress: &mut dyn FnMut(&Progress),
-) -> Result<Answer, PointError> {
+pub fn advise(question: &Question<'_>, progress: &mut Progress<'_>) -> Result<Answer, PointError> {
     let program = Program::new(question.spec, memory_of(question.spec)?);
     search::search(question, &mut |how| program.run(how), progress)
 }

@@ -1,8 +1,11 @@
 //! An answer as rows: the allocations, then the changes that were tried, those first that gain the most.
 
+use pagemill_cudart::Hint;
 use pagemill_report::ColumnKind::{Bytes, Count, Ratio, Text, TimeNs};
-use pagemill_report::{Column, DescriptionEntry, DescriptionSection, ResultSet, Row, Value, human};
+use pagemill_report::{Column, ResultSet, Row, Value, human};
 use pagemill_scenario::CudaPoint;
+
+use crate::machine_section;
 
 use super::allocations::{Allocation, Launched};
 use super::hints::Change;
@@ -22,11 +25,6 @@ const ALL: &str = "(all)";
 /// Every row, and what its columns mean.
 pub fn result_set(spec: &CudaPoint, answer: &Answer, seed: u64) -> ResultSet {
     let machine = &spec.machine;
-    let entry = |setting: &pagemill_scenario::Setting| DescriptionEntry {
-        name: setting.key.clone(),
-        value: setting.value.clone(),
-        source: setting.source.clone(),
-    };
     let allocations = answer.allocations.iter().map(allocation_row);
     let mut tried: Vec<&Tried> = answer.tried.iter().collect();
     tried.sort_by(|one, other| rank(one).total_cmp(&rank(other)));
@@ -43,10 +41,11 @@ pub fn result_set(spec: &CudaPoint, answer: &Answer, seed: u64) -> ResultSet {
         seed,
         columns: columns(),
         rows: allocations.chain(changes).collect(),
-        description: vec![DescriptionSection {
-            title: format!("Machine {}: {}", machine.name, machine.title),
-            entries: machine.settings.iter().map(entry).collect(),
-        }],
+        description: vec![machine_section(
+            &machine.name,
+            &machine.title,
+            &machine.settings,
+        )],
         ..ResultSet::default()
     }
 }
@@ -75,21 +74,10 @@ pub fn table_of(set: &ResultSet, which: &str) -> ResultSet {
             "verdict",
         ],
     };
-    let mut table = set.clone();
-    table
-        .rows
-        .retain(|row| row.get("table") == Some(&Value::from(which)));
-    table
-        .columns
-        .retain(|column| shown.contains(&column.name.as_str()));
-    for row in &mut table.rows {
-        let is_shown = |(name, _): &(String, Value)| shown.contains(&name.as_str());
-        row.parameters.retain(is_shown);
-        row.metrics.retain(is_shown);
-        for (_, value) in &mut row.metrics {
-            if let Value::Text(text) = value {
-                *text = shorten(text, WORDS_MAX);
-            }
+    let mut table = set.part("table", which, shown);
+    for (_, value) in table.rows.iter_mut().flat_map(|row| &mut row.metrics) {
+        if let Value::Text(text) = value {
+            *text = shorten(text, WORDS_MAX);
         }
     }
     if which == ALLOCATION_ROW {
@@ -183,27 +171,19 @@ const ALLOCATED: &[Metric<Allocation>] = &[
     Metric::new("launches", Count, "launches during which they moved or were used in place", |of| of.traffic.launches.into()),
 ];
 
-/// A change in words, and what it brought.
-struct Told {
-    call: String,
-    place: String,
-    before_ns: u64,
-    after_ns: u64,
-    verdict: String,
-    unheeded_hints: u64,
-}
-
 /// What a change brought.
 #[rustfmt::skip]
-const TRIED: &[Metric<Told>] = &[
-    Metric::new("call", Text, "the call to add", |told| told.call.as_str().into()),
-    Metric::new("place", Text, "where to add it", |told| told.place.as_str().into()),
-    Metric::new("time_before_ns", TimeNs, "the program without it, changes kept before included", |told| told.before_ns.into()),
-    Metric::new("time_ns", TimeNs, "the program with it", |told| told.after_ns.into()),
-    Metric::new("speedup", Ratio, "time_before_ns over time_ns", |told| (told.before_ns as f64 / told.after_ns.max(1) as f64).into()),
-    Metric::new("verdict", Text, "kept: part of the advice; otherwise why not", |told| told.verdict.as_str().into()),
-    Metric::sometimes("unheeded_hints", Count, "hints that have no effect in this transfer mode, if there were any", |told| unless_zero(told.unheeded_hints)),
-];
+fn tried_metrics<'a>() -> [Metric<(&'a Answer, &'a Tried)>; 7] {
+    [
+        Metric::new("call", Text, "the call to add", |(answer, tried)| calls(answer, tried).into()),
+        Metric::new("place", Text, "where to add it", |(answer, tried)| place(answer, &tried.change).into()),
+        Metric::new("time_before_ns", TimeNs, "the program without it, changes kept before included", |(_, tried)| tried.before_ns.into()),
+        Metric::new("time_ns", TimeNs, "the program with it", |(_, tried)| tried.after_ns.into()),
+        Metric::new("speedup", Ratio, "time_before_ns over time_ns", |(_, tried)| (tried.before_ns as f64 / tried.after_ns.max(1) as f64).into()),
+        Metric::new("verdict", Text, "kept: part of the advice; otherwise why not", |(_, tried)| verdict(&tried.verdict).into()),
+        Metric::sometimes("unheeded_hints", Count, "hints that have no effect in this transfer mode, if there were any", |(_, tried)| unless_zero(tried.unheeded_hints)),
+    ]
+}
 
 fn columns() -> Vec<Column> {
     let parameters = [
@@ -217,7 +197,7 @@ fn columns() -> Vec<Column> {
     let parameters = parameters.map(|(name, doc)| Column::parameter(name, Text, doc));
     let metrics = metric::columns(ALLOCATED)
         .into_iter()
-        .chain(metric::columns(TRIED));
+        .chain(metric::columns(&tried_metrics()));
     parameters.into_iter().chain(metrics).collect()
 }
 
@@ -244,26 +224,12 @@ fn rank(tried: &Tried) -> f64 {
 }
 
 fn change_row(answer: &Answer, tried: &Tried) -> Row {
-    let (name, place) = match &tried.change {
-        Change::Mode(_) => (ALL.to_owned(), before_launch(answer.first_launch.as_ref())),
-        Change::Hint(hint) => {
-            let mut allocations = answer.allocations.iter();
-            let allocation = allocations.find(|allocation| allocation.key == hint.site);
-            allocation.map_or_else(Default::default, |allocation| {
-                (allocation.name.clone(), place(allocation, &tried.change))
-            })
-        }
+    let name = match &tried.change {
+        Change::Mode(_) => ALL,
+        Change::Hint(hint) => answer.name_of(hint.site),
     };
-    let told = Told {
-        call: calls(answer, tried),
-        place,
-        before_ns: tried.before_ns,
-        after_ns: tried.after_ns,
-        verdict: verdict(&tried.verdict),
-        unheeded_hints: tried.unheeded_hints,
-    };
-    let row = identity(CHANGE_ROW, &name, tried.change.name());
-    metric::add(row, TRIED, &told)
+    let row = identity(CHANGE_ROW, name, tried.change.name());
+    metric::add(row, &tried_metrics(), &(answer, tried))
 }
 
 /// The calls to add: a placement that is kept leaves out what other kept changes are about.
@@ -277,10 +243,15 @@ fn calls(answer: &Answer, tried: &Tried) -> String {
     }
 }
 
-fn place(allocation: &Allocation, change: &Change) -> String {
-    match change.name() {
-        "prefetch" => before_launch(allocation.first_kernel.as_ref()),
-        _ => format!("after {}", allocation.name),
+/// Where the calls of a change belong.
+fn place(answer: &Answer, change: &Change) -> String {
+    let Change::Hint(hint) = change else {
+        return before_launch(answer.first_launch.as_ref());
+    };
+    match (&hint.hint, answer.allocation(hint.site)) {
+        (_, None) => String::new(),
+        (Hint::Prefetch(_), Some(own)) => before_launch(own.first_kernel.as_ref()),
+        (_, Some(own)) => format!("after {}", own.name),
     }
 }
 

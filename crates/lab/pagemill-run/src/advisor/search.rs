@@ -92,16 +92,22 @@ pub struct Answer {
     pub is_judged: bool,
 }
 
-/// How far the search is.
-#[derive(Clone, Debug)]
-pub struct Progress {
-    /// Runs that are over.
-    pub runs: usize,
-    /// The most runs that there will be.
-    pub most: usize,
-    /// What is tried now.
-    pub trying: String,
+impl Answer {
+    /// The allocation that a call makes.
+    pub fn allocation(&self, site: u64) -> Option<&Allocation> {
+        self.allocations
+            .iter()
+            .find(|allocation| allocation.key == site)
+    }
+
+    /// What it is called.
+    pub fn name_of(&self, site: u64) -> &str {
+        self.allocation(site).map_or("", |own| &own.name)
+    }
 }
+
+/// Is told how many runs are over, and what is tried now.
+pub type Progress<'a> = dyn FnMut(usize, String) + 'a;
 
 /// Runs a program with changes.
 pub type Run<'a> = dyn FnMut(&Configuration) -> Result<Trial, PointError> + 'a;
@@ -112,13 +118,9 @@ pub type Run<'a> = dyn FnMut(&Configuration) -> Result<Trial, PointError> + 'a;
 pub fn search(
     question: &Question<'_>,
     run: &mut Run<'_>,
-    progress: &mut dyn FnMut(&Progress),
+    progress: &mut Progress<'_>,
 ) -> Result<Answer, PointError> {
-    progress(&Progress {
-        runs: 0,
-        most: question.runs,
-        trying: "the program as it is".to_owned(),
-    });
+    progress(0, "the program as it is".to_owned());
     let first = run(&Configuration::default())?;
     let answer = first_answer(question, &first)?;
     let judge = Judge::new(&first.output, question.ignored);
@@ -200,7 +202,7 @@ struct Branch {
 struct Search<'a, 'b> {
     question: &'a Question<'a>,
     run: &'a mut Run<'b>,
-    progress: &'a mut dyn FnMut(&Progress),
+    progress: &'a mut Progress<'b>,
     /// Of the program as it is.
     exit_code: u8,
     judge: Judge<'a>,
@@ -230,13 +232,11 @@ impl Search<'_, '_> {
         }
         let trying = match change {
             Change::Mode(mode) => format!("{mode} for all memory"),
-            Change::Hint(hint) => format!("{} for {}", change.name(), self.name_of(hint.site)),
+            Change::Hint(hint) => {
+                format!("{} for {}", change.name(), self.answer.name_of(hint.site))
+            }
         };
-        (self.progress)(&Progress {
-            runs: self.answer.runs,
-            most: self.question.runs,
-            trying,
-        });
+        (self.progress)(self.answer.runs, trying);
         let configuration = before.configuration.with(change);
         let trial = (self.run)(&configuration);
         if self.is_stopped() {
@@ -298,12 +298,6 @@ impl Search<'_, '_> {
 
     fn is_stopped(&self) -> bool {
         self.question.stop.load(Ordering::Relaxed)
-    }
-
-    fn name_of(&self, site: u64) -> String {
-        let mut allocations = self.answer.allocations.iter();
-        let found = allocations.find(|allocation| allocation.key == site);
-        found.map_or_else(String::new, |allocation| allocation.name.clone())
     }
 
     /// Tries the placements of all memory; answers with the best that is worth it.

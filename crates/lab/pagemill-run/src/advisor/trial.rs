@@ -103,7 +103,8 @@ impl<'a> Program<'a> {
     }
 }
 
-fn read(file: &mut File) -> std::io::Result<Vec<u8>> {
+/// All that was written to `file`.
+pub fn read(file: &mut File) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut bytes)?;

@@ -1,10 +1,10 @@
 use pagemill_report::metric::{self, Metric};
 use pagemill_report::{Column, ColumnKind, Fact, ResultSet, Row, Value};
 
-use super::costs::{Costs, Parts};
 use super::judge::{Advice, compare, median};
 use super::measure::{PoolUse, Run, Tried};
 use super::setting::Setting;
+use crate::bench::{Costs, Parts};
 
 /// The comparison as rows, one a setting, and what to use. `pages` are the huge pages that the program needs.
 pub fn result_set(program: &str, tried: &[Tried], costs: &Costs, pages: usize) -> ResultSet {
@@ -40,12 +40,7 @@ pub fn result_set(program: &str, tried: &[Tried], costs: &Costs, pages: usize) -
     let best = tried
         .get(advice.best)
         .map_or(Setting::AsIs, |one| one.setting);
-    let fact = |name: &str, value: &str, doc: &str| Fact {
-        name: name.to_owned(),
-        value: Value::Text(value.to_owned()),
-        kind: ColumnKind::Text,
-        doc: doc.to_owned(),
-    };
+    let fact = |name, value: &str, doc| Fact::new(name, value, ColumnKind::Text, doc);
     set.summary.facts = vec![
         fact("use", best.name(), "the kind of pages to use"),
         fact("how", &how(best, pages), "how to use it"),
@@ -89,8 +84,11 @@ impl Compared<'_> {
         let mut by_kernel: Vec<&Run> = self.one.runs.iter().collect();
         by_kernel.sort_by_key(|run| run.usage.system_ns);
         let usage = by_kernel.get(by_kernel.len() / 2)?.usage;
-        self.costs
-            .split(self.one.setting, &usage, self.huge_faults()?)
+        let setting = self.one.setting;
+        let is_populated = setting == Setting::Populate;
+        let parts = self.costs.split(&usage, self.huge_faults()?, is_populated);
+        // The sizes of faults of the stock are unknown.
+        (!setting.takes_stock()).then_some(parts)
     }
 
     /// What the runs with a pool used of it.

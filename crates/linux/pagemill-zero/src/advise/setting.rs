@@ -34,55 +34,36 @@ impl Setting {
 
     /// How tables name it.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::AsIs => "as-is",
-            Self::Transparent => "thp",
-            Self::GlibcTransparent => "glibc-thp",
-            Self::Small => "4k",
-            Self::Populate => "populate",
-            Self::GlibcHugetlb => "glibc-hugetlb",
-            Self::Hugetlb => "hugetlb",
-            Self::Pool => "pool",
-        }
+        self.facts().0
     }
 
     /// What a user does to have it, without the program's own words.
     pub fn how(self) -> &'static str {
-        match self {
-            Self::AsIs => "change nothing",
-            Self::Transparent => "pagemill zero run --source thp -- PROGRAM",
-            Self::GlibcTransparent => "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 PROGRAM",
-            Self::Small => "as root: echo never > /sys/kernel/mm/transparent_hugepage/enabled",
-            Self::Populate => "pagemill zero run --source populate -- PROGRAM",
-            Self::GlibcHugetlb => {
-                "reserve pages (as root: echo N > /proc/sys/vm/nr_hugepages), then GLIBC_TUNABLES=glibc.malloc.hugetlb=2 PROGRAM"
-            }
-            Self::Hugetlb => {
-                "reserve pages (as root: echo N > /proc/sys/vm/nr_hugepages), then pagemill zero run --source hugetlb -- PROGRAM"
-            }
-            Self::Pool => {
-                "pagemill zero serve --pages N --reserve (as root), then pagemill zero run -- PROGRAM"
-            }
-        }
+        self.facts().1
     }
 
     /// The source that the preload library uses, if it takes part.
     pub fn source(self) -> Option<&'static str> {
-        match self {
-            Self::Transparent => Some("thp"),
-            Self::Populate => Some("populate"),
-            Self::Hugetlb => Some("hugetlb"),
-            Self::Pool => Some("pool"),
-            Self::AsIs | Self::GlibcTransparent | Self::Small | Self::GlibcHugetlb => None,
-        }
+        self.facts().2
     }
 
     /// The tunable of glibc's `malloc`, if it takes part.
     pub fn tunable(self) -> Option<&'static str> {
+        self.facts().3
+    }
+
+    /// Name, how to have it, source of the preload library, tunable of glibc.
+    #[rustfmt::skip]
+    fn facts(self) -> (&'static str, &'static str, Option<&'static str>, Option<&'static str>) {
         match self {
-            Self::GlibcTransparent => Some("glibc.malloc.hugetlb=1"),
-            Self::GlibcHugetlb => Some("glibc.malloc.hugetlb=2"),
-            _ => None,
+            Self::AsIs => ("as-is", "change nothing", None, None),
+            Self::Transparent => ("thp", "pagemill zero run --source thp -- PROGRAM", Some("thp"), None),
+            Self::GlibcTransparent => ("glibc-thp", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 PROGRAM", None, Some("glibc.malloc.hugetlb=1")),
+            Self::Small => ("4k", "as root: echo never > /sys/kernel/mm/transparent_hugepage/enabled", None, None),
+            Self::Populate => ("populate", "pagemill zero run --source populate -- PROGRAM", Some("populate"), None),
+            Self::GlibcHugetlb => ("glibc-hugetlb", "reserve pages (as root: echo N > /proc/sys/vm/nr_hugepages), then GLIBC_TUNABLES=glibc.malloc.hugetlb=2 PROGRAM", None, Some("glibc.malloc.hugetlb=2")),
+            Self::Hugetlb => ("hugetlb", "reserve pages (as root: echo N > /proc/sys/vm/nr_hugepages), then pagemill zero run --source hugetlb -- PROGRAM", Some("hugetlb"), None),
+            Self::Pool => ("pool", "pagemill zero serve --pages N --reserve (as root), then pagemill zero run -- PROGRAM", Some("pool"), None),
         }
     }
 

@@ -4,6 +4,7 @@
 //! its own column. Kernel and pool use huge pages of the same stock.
 
 mod corunner;
+mod costs;
 mod engines;
 mod latency;
 mod pool;
@@ -12,6 +13,7 @@ mod startup;
 
 use pagemill_report::{Claim, ColumnKind, ResultSet, Row, Value};
 
+pub use costs::{Costs, Parts};
 pub use pool::BenchError;
 pub(crate) use pool::BenchPool;
 

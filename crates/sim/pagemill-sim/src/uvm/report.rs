@@ -92,4 +92,41 @@ impl UvmReport {
         }
         self.page_walks as f64 / self.tlb_lookups as f64
     }
+    /// Says in a sentence where the time goes.
+    pub fn why(&self) -> String {
+        let remote = percent(self.remote_bytes, self.remote_bytes + self.local_bytes);
+        let moved = self.migrated_bytes + self.evicted_bytes;
+        let read = u64::from(self.loops) * self.allocated_bytes;
+        let ratio = moved as f64 / read.max(1) as f64;
+        match self.bound {
+            Bound::GpuMemory => {
+                format!("GPU memory is the limit; {remote} % of the bytes come over the link")
+            }
+            Bound::Link if moved == 0 => {
+                format!("the link is the limit: {remote} % of the bytes are read over it")
+            }
+            Bound::Link => {
+                format!(
+                    "the link is the limit: it moves {ratio:.2} bytes for each byte of the data"
+                )
+            }
+            Bound::FaultHandling => format!(
+                "the driver is the limit: {} faults in {} batches, {ratio:.2} bytes moved for each byte of the data",
+                self.faults, self.batches
+            ),
+            Bound::Translation => format!(
+                "page walks are the limit: {:.0} % of the look-ups miss, {remote} % of the bytes come over the link",
+                self.tlb_miss_rate() * 100.0
+            ),
+            Bound::Concurrency => {
+                format!(
+                    "latency is the limit: too few reads are under way; {remote} % of the bytes come over the link"
+                )
+            }
+        }
+    }
+}
+
+fn percent(part: u64, whole: u64) -> u64 {
+    (u128::from(part) * 100 / u128::from(whole.max(1))) as u64
 }

@@ -3,17 +3,20 @@ mod a100;
 
 use a100::a100_pcie4_x86;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
-use pagemill_policy::residency::{AccessPattern, Variant};
+use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant};
 
 use super::*;
 
-fn wanted(factor: f64) -> AdvicePoint {
-    AdvicePoint {
+fn wanted(factor: f64) -> UvmPoint {
+    UvmPoint {
         pattern: AccessPattern::GridStride,
         variant: Variant::LockStep,
+        strategy: STRATEGIES.find("on-demand").expect("a strategy"),
         factor,
         ballast: 0.0,
         stripe_bytes: BLOCK_BYTES,
+        random_page_bytes: BLOCK_BYTES,
+        reuse: true,
         loops: 1,
         seed: 0,
         partial: MigrationSpec::new(

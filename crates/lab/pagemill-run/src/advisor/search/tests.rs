@@ -75,7 +75,7 @@ fn searched(runs: usize, time: impl Fn(&Configuration) -> (u64, &'static str)) -
         let (time_ns, output) = time(configuration);
         Ok(trial(time_ns, output))
     };
-    let answer = search(&question, &mut run, &mut |_| {}).expect("it runs");
+    let answer = search(&question, &mut run, &mut |_, _| {}).expect("it runs");
     (answer, made)
 }
 
@@ -246,7 +246,7 @@ fn what_is_known_when_the_search_is_stopped_is_the_answer() {
             }
             Ok(trial(1000 - 10 * configuration.hints.len() as u64, ""))
         };
-        let answer = search(&question, &mut run, &mut |_| {}).expect("it runs");
+        let answer = search(&question, &mut run, &mut |_, _| {}).expect("it runs");
         assert_eq!((answer.runs, made), (last - 1, last));
         assert_eq!(answer.tried.len(), last - 2);
     }
@@ -305,7 +305,7 @@ fn judged(output: impl Fn(&Configuration, usize) -> String) -> (Answer, String) 
         let time_ns = if is_fast { 100 } else { 1000 };
         Ok(trial(time_ns, &output(configuration, made)))
     };
-    let answer = search(&question, &mut run, &mut |_| {}).expect("it runs");
+    let answer = search(&question, &mut run, &mut |_, _| {}).expect("it runs");
     let about = super::super::result_set(&spec, &answer, 0).about;
     (answer, about)
 }

@@ -62,12 +62,7 @@ pub fn why_faults_count(rows: &[Row]) -> Option<Fact> {
             shown("faulted_pages", Count),
             shown("migrated_bytes", Bytes),
         );
-        Fact {
-            name: "page_faults".to_owned(),
-            value: text.into(),
-            kind: Text,
-            doc: "Page faults".to_owned(),
-        }
+        Fact::new("page_faults", text, Text, "Page faults")
     })
 }
 

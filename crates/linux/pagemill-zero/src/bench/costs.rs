@@ -1,11 +1,12 @@
+//! What the parts of a page fault cost.
+
 use std::os::fd::AsFd;
 
 use pagemill_linux::clock::thread_cpu_ns;
 use pagemill_linux::process::Usage;
 use pagemill_linux::{Backing, Mapping, OsError, memory_file};
 
-use super::judge::median;
-use super::setting::Setting;
+use super::samples::Samples;
 
 const PAGE_BYTES: usize = 4096;
 const HUGE_BYTES: usize = 2 << 20;
@@ -68,35 +69,32 @@ impl Costs {
         })
     }
 
-    /// Splits the kernel's time under `setting`. An estimate: faults of files clear nothing, and are counted as if they did.
-    /// `None` where the sizes of faults are unknown.
-    pub fn split(&self, setting: Setting, usage: &Usage, huge_faults: u64) -> Option<Parts> {
-        if setting.takes_stock() {
-            return None;
-        }
+    /// Splits the kernel's time. An estimate: faults of files clear nothing, and are counted as if they did; where memory is
+    /// populated, none is counted as entering the kernel.
+    pub fn split(&self, usage: &Usage, huge_faults: u64, is_populated: bool) -> Parts {
         let huge = huge_faults.min(usage.minor_faults) as f64;
         let all = usage.minor_faults as f64;
         let clearing_ns =
             (all - huge) * self.clear_small_ns + huge * self.clear_huge_ns.unwrap_or_default();
         // Populated memory has no fault of its own, and there is no telling the others from it.
-        let faulting_ns = match setting {
-            Setting::Populate => 0.0,
-            _ => all * self.fault_ns,
+        let faulting_ns = match is_populated {
+            true => 0.0,
+            false => all * self.fault_ns,
         };
         let mapping_ns = all * self.map_ns;
         let sum = clearing_ns + faulting_ns + mapping_ns;
         let share = (usage.system_ns as f64 / sum.max(1.0)).min(1.0);
-        Some(Parts {
+        Parts {
             clearing_ns: clearing_ns * share,
             faulting_ns: faulting_ns * share,
             mapping_ns: mapping_ns * share,
-        })
+        }
     }
 }
 
 /// CPU time of the first touch of 2 MiB; `None` where that gets no huge page.
 fn huge() -> Result<Option<f64>, OsError> {
-    let mut times = Vec::new();
+    let mut times = Samples::default();
     for _ in 0..ROUNDS {
         let mut memory = Mapping::new(Backing::Anonymous, BYTES + HUGE_BYTES, false)?;
         let before = pagemill_linux::transparent::huge_faults();
@@ -108,13 +106,13 @@ fn huge() -> Result<Option<f64>, OsError> {
         for page in memory.bytes_mut()[first..first + BYTES].chunks_mut(HUGE_BYTES) {
             page[0] = 1;
         }
-        times.push(thread_cpu_ns() - begun);
+        times.push((thread_cpu_ns() - begun) as f64);
         let pages = (BYTES / HUGE_BYTES) as u64;
         if pagemill_linux::transparent::huge_faults() < before.map(|before| before + pages) {
             return Ok(None);
         }
     }
-    Ok(Some(median(&times) as f64 / (BYTES / HUGE_BYTES) as f64))
+    Ok(Some(times.median() / (BYTES / HUGE_BYTES) as f64))
 }
 
 /// CPU time of touching every page.
