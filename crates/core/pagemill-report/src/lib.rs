@@ -43,4 +43,4 @@ pub use output_dir::{OutputDir, OutputDirError};
 pub use plot::{Bars, HeatMap, Lines, Mean, Plot, PlotForm, Published, StackedBars, drawings};
 pub use read::{ReadError, read};
 pub use timeline::Timeline;
-pub use units::{heading, human};
+pub use units::{heading, human, shorten};

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle as Frame};
 
-use crate::units::{ABSENT, heading, human};
+use crate::units::{ABSENT, heading, human, shorten};
 use crate::{Claim, Column, ColumnKind, ColumnRole, ResultSet, Value};
 
 /// Narrower terminals are treated as this wide.
@@ -12,6 +12,9 @@ const WIDTH_MIN: u16 = 20;
 
 /// Lines of rows that are one screen.
 const LINES_MAX: usize = 40;
+
+/// Characters of a name; a longer one, such as a kernel's with its template arguments, loses its middle. Other formats have it whole.
+const NAME_MAX: usize = 80;
 
 /// How a table may look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -271,7 +274,11 @@ fn row_table(set: &ResultSet, columns: &[Column], style: &TableStyle) -> Table {
         table.add_row(
             columns
                 .iter()
-                .map(|column| Cell::new(cell_text(set, index, column))),
+                .map(|column| match column.role {
+                    ColumnRole::Parameter => shorten(&cell_text(set, index, column), NAME_MAX),
+                    ColumnRole::Metric => cell_text(set, index, column),
+                })
+                .map(Cell::new),
         );
     }
     for (index, column) in columns.iter().enumerate() {

@@ -30,6 +30,17 @@ pub(crate) fn words(column: &Column) -> String {
     key.replace('.', " ")
 }
 
+/// `text` in at most `most` characters, without its middle.
+pub fn shorten(text: &str, most: usize) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= most {
+        return text.to_owned();
+    }
+    let (head, tail) = (most / 2, most - most / 2 - 1);
+    let (head, tail) = (&letters[..head], &letters[letters.len() - tail..]);
+    head.iter().chain(&['…']).chain(tail).collect()
+}
+
 /// `value` as people read it.
 pub fn human(value: &Value, kind: ColumnKind) -> String {
     match value {

@@ -133,3 +133,20 @@ Page traffic of made-up programs
     let text = table::render(&set, &PLAIN);
     assert!(text.starts_with(expected), "{text}");
 }
+
+#[test]
+fn a_long_name_loses_its_middle_and_keeps_it_elsewhere() {
+    let name = format!("begin{}end", "<int>".repeat(800));
+    let mut set = ResultSet::default();
+    for (kernel, launches) in [(name.as_str(), 1u64), ("other", 2)] {
+        let row = Row::new().parameter("kernel", kernel);
+        set.rows.push(row.metric("launches", launches));
+    }
+    let text = table::render_rows(&set, &PLAIN);
+    let widest = text.lines().map(UnicodeWidthStr::width).max();
+    assert!(widest < Some(120), "{text}");
+    assert!(text.contains("begin<int>") && text.contains("…") && text.contains("<int>end"));
+    let mut csv = Vec::new();
+    pagemill_report::csv::write(&set, &mut csv).expect("written");
+    assert!(String::from_utf8_lossy(&csv).contains(&name));
+}

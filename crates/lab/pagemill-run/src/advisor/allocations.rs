@@ -3,9 +3,9 @@
 use pagemill_cudart::{Results, Sites, Stack};
 use pagemill_policy::residency::BLOCK_BYTES;
 use pagemill_ptx::readable_name;
+use pagemill_report::shorten;
 use pagemill_sim::{Traffic, managed_name};
 
-use super::shorten;
 use crate::call_site::{Place, Symbols};
 
 /// A block of memory is used in places that lie far apart if a batch of faults touches more blocks than this.

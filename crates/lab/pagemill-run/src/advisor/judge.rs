@@ -206,7 +206,7 @@ fn shown(line: &Line, is_shown: &dyn Fn(usize) -> bool) -> String {
             (letter, false) => letter.to_string(),
         })
         .collect();
-    super::shorten(text.trim(), SHOWN_MAX)
+    pagemill_report::shorten(text.trim(), SHOWN_MAX)
 }
 
 fn read(output: &[u8], ignored: &[String]) -> Vec<Line> {

@@ -26,17 +26,6 @@ use crate::pool::PointError;
 use trial::Program;
 pub use trial::read;
 
-/// `text` in at most `most` characters, without its middle.
-fn shorten(text: &str, most: usize) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    if letters.len() <= most {
-        return text.to_owned();
-    }
-    let (head, tail) = (most / 2, most - most / 2 - 1);
-    let (head, tail) = (&letters[..head], &letters[letters.len() - tail..]);
-    head.iter().chain(&['…']).chain(tail).collect()
-}
-
 /// What is asked about a program.
 #[derive(Debug)]
 pub struct Question<'a> {

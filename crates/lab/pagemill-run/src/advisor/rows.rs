@@ -2,7 +2,7 @@
 
 use pagemill_cudart::Hint;
 use pagemill_report::ColumnKind::{Bytes, Count, Ratio, Text, TimeNs};
-use pagemill_report::{Column, ResultSet, Row, Value, human};
+use pagemill_report::{Column, ResultSet, Row, Value, human, shorten};
 use pagemill_scenario::CudaPoint;
 
 use crate::machine_section;
@@ -10,7 +10,6 @@ use crate::machine_section;
 use super::allocations::{Allocation, Launched};
 use super::hints::Change;
 use super::search::{Answer, Tried, Verdict};
-use super::shorten;
 use pagemill_report::metric::{self, Metric, unless_zero};
 
 /// The value of the column `row` in rows of allocations.
