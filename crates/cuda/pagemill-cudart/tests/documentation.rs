@@ -1,9 +1,10 @@
-//! `docs/cuda.md` says what `api.txt` does.
+//! `docs/cuda.md` says what `api.txt` does, and the libraries have what others ask of them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 
-use pagemill_cudart::api::functions;
+use pagemill_cudart::api::{SHIMS, functions};
 
 const BEGIN: &str = "<!-- functions: begin -->\n";
 const END: &str = "<!-- functions: end -->";
@@ -126,5 +127,42 @@ fn the_table_is_sorted_and_names_each_function_once_a_version() {
     let mut seen = BTreeSet::new();
     for row in of_versions {
         assert!(["12", "13"].contains(&row.1) && seen.insert(row), "{row:?}");
+    }
+}
+
+/// What a library defines, as `nm` says it: `name`, or `name@@node`.
+fn defined(bytes: &[u8]) -> BTreeSet<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let library = folder.path().join("library.so");
+    std::fs::write(&library, bytes).expect("written");
+    let output = Command::new("nm")
+        .args(["-D", "--defined-only"])
+        .arg(&library)
+        .output();
+    let output = output.expect("binutils, which the linker is of");
+    let text = String::from_utf8(output.stdout).expect("plain text");
+    let names = text
+        .lines()
+        .filter_map(|line| line.split_whitespace().last());
+    names.map(str::to_owned).collect()
+}
+
+/// A name that is missing, or that has another version node, ends the program in the dynamic loader.
+#[test]
+fn the_libraries_have_what_pytorch_asks_for() {
+    let rows: Vec<Vec<&str>> = include_str!("asked.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split(' ').collect())
+        .collect();
+    assert!(rows.len() > 190, "{}", rows.len());
+    for shim in &SHIMS {
+        let defined = defined(shim.bytes);
+        for row in rows.iter().filter(|row| row[0] == shim.file_name) {
+            let (name, with_node) = (row[1], format!("{}@@{}", row[1], row[0]));
+            let is_there = defined.contains(&with_node);
+            let any_will_do = row.len() == 2 && defined.contains(name);
+            assert!(is_there || any_will_do, "{with_node}");
+        }
     }
 }
