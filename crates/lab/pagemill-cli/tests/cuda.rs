@@ -640,6 +640,8 @@ fn the_environment_can_be_seen() {
         "LD_LIBRARY_PATH=FOLDER",
         "LD_PRELOAD=FOLDER/",
         "TRITON_PTXAS_PATH=FOLDER/ptxas",
+        "PYTHONPATH=FOLDER/python",
+        "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS=TRITON",
     ] {
         assert!(finished.stderr.contains(name), "{}", finished.stderr);
     }

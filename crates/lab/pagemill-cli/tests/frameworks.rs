@@ -5,19 +5,21 @@ use std::process::Command;
 
 use crate::common::{Finished, pagemill};
 
-/// The interpreter of `target/venv/frameworks`, if it has the package `module`; a test without one is counted as skipped.
+/// The interpreter of an environment that has the package `module`; a test without one is counted as skipped.
 fn python_with(module: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let python = root.join("target/venv/frameworks/bin/python");
+    let environments = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/venv");
     let question = format!(
         "import importlib.util, sys; sys.exit(importlib.util.find_spec({module:?}) is None)"
     );
-    let has_it = Command::new(&python).args(["-c", &question]).status();
-    if has_it.is_ok_and(|status| status.success()) {
-        return Some(python);
+    for name in ["frameworks", "pytorch"] {
+        let python = environments.join(name).join("bin/python");
+        let has_it = Command::new(&python).args(["-c", &question]).status();
+        if has_it.is_ok_and(|status| status.success()) {
+            return Some(python);
+        }
     }
     pagemill_testkit::skip(&format!(
-        "there is no {module}: `cargo xtask test` installs the small frameworks, xtask/frameworks-full-requirements.txt lists the others"
+        "there is no {module}: `cargo xtask test` installs the small frameworks, xtask/frameworks-full-requirements.txt and xtask/pytorch-requirements.txt list the others"
     ));
     None
 }
@@ -47,7 +49,12 @@ fn run_on(machine: &str, module: &str, program: &str) -> Option<Finished> {
         .join(program);
     let mut command = pagemill(folder.path());
     // Nothing of an earlier run, or of the user's, decides.
-    for cache in ["TRITON_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"] {
+    for cache in [
+        "TRITON_CACHE_DIR",
+        "TORCHINDUCTOR_CACHE_DIR",
+        "NUMBA_CACHE_DIR",
+        "XDG_CACHE_HOME",
+    ] {
         command.env(cache, folder.path().join(cache));
     }
     for own in ["DEV", "XLA_FLAGS", "CUDA_ROOT"] {
@@ -131,5 +138,18 @@ fn jax_convolution() {
             "{part}: {}",
             finished.stderr
         );
+    }
+}
+
+/// How many results of each program agree with those of PyTorch's CPU: docs/frameworks.md has the same numbers.
+#[test]
+fn pytorch_beside_its_cpu() {
+    for (program, count) in [("eager", 47), ("training", 2)] {
+        let program = format!("pytorch/{program}.py");
+        let Some(finished) = run_on("h200", "torch", &program) else {
+            return;
+        };
+        let expected = format!("{count} agree with PyTorch's CPU");
+        assert!(finished.stdout.contains(&expected), "{}", finished.stdout);
     }
 }

@@ -16,6 +16,17 @@ use super::streams::Streams;
 use crate::pool::PointError;
 
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+const MODULE_PATH: &str = "PYTHONPATH";
+/// The folder of [`MODULES`].
+const MODULE_FOLDER: &str = "python";
+/// What Python programs find in their path: the first is imported at their start.
+const MODULES: [(&str, &str); 2] = [
+    ("sitecustomize.py", include_str!("python/sitecustomize.py")),
+    (
+        "pagemill_torch.py",
+        include_str!("python/pagemill_torch.py"),
+    ),
+];
 const PTXAS: &str = "ptxas";
 const XLA_FLAGS: &str = "--xla_gpu_enable_libnvptxcompiler=false --xla_gpu_enable_libnvjitlink=false --xla_gpu_autotune_level=0";
 /// `exec` of a file that is no program.
@@ -186,6 +197,11 @@ fn furnish(folder: &Path, spec: &CudaPoint, run: &CudaRun) -> Result<(), String>
         let programs = folder.join("bin");
         std::fs::create_dir(&programs)?;
         std::os::unix::fs::symlink(folder.join(PTXAS), programs.join(PTXAS))?;
+        let modules = folder.join(MODULE_FOLDER);
+        std::fs::create_dir(&modules)?;
+        for (name, text) in MODULES {
+            std::fs::write(modules.join(name), text)?;
+        }
         std::os::unix::fs::symlink(&library, folder.join(LIBRARY))?;
         std::fs::create_dir(&machines)?;
         let text = match run.is_slower {
@@ -208,7 +224,8 @@ pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
         // A folder of the system's has no colon in its name; with one, the program would not find the library, and say so.
         std::env::join_paths(all).unwrap_or_else(|_| first.into())
     };
-    let frameworks: [(&str, OsString); 9] = [
+    let triton = || OsString::from("TRITON");
+    let frameworks: [(&str, OsString); 16] = [
         // The state of the simulated machine is in the heap: huge pages save the processor its own translations.
         ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1".into()),
         // Triton: the assembler hands PTX on, and the driver is here.
@@ -225,6 +242,22 @@ pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
         ("DEV", "CUDA:PTX".into()),
         // CuPy: PTX instead of machine code from the run-time compiler.
         ("CUPY_COMPILE_WITH_PTX", "1".into()),
+        // PyTorch: products and convolutions by Triton, since the others are machine code.
+        ("TORCHINDUCTOR_MAX_AUTOTUNE_GEMM", "1".into()),
+        ("TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS", triton()),
+        ("TORCHINDUCTOR_MAX_AUTOTUNE_CONV_BACKENDS", triton()),
+        (
+            "TORCHINDUCTOR_MAX_AUTOTUNE_CONV_BWD_WEIGHT_BACKENDS",
+            triton(),
+        ),
+        (
+            "TORCHINDUCTOR_MAX_AUTOTUNE_CONV_BWD_INPUT_BACKENDS",
+            triton(),
+        ),
+        // No configuration is tried out for its time.
+        ("TORCHINDUCTOR_DETERMINISTIC", "1".into()),
+        // Each process that compiles beside the program would import all of PyTorch.
+        ("TORCHINDUCTOR_COMPILE_THREADS", "1".into()),
     ];
     let mut all = vec![
         (LIBRARY_PATH, paths(LIBRARY_PATH, folder.into())),
@@ -232,6 +265,7 @@ pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
             "LD_PRELOAD",
             paths("LD_PRELOAD", folder.join(START_LIBRARY)),
         ),
+        (MODULE_PATH, paths(MODULE_PATH, folder.join(MODULE_FOLDER))),
         (ENVIRONMENT, folder.into()),
         ("XLA_FLAGS", xla_flags(std::env::var_os("XLA_FLAGS"))),
     ];

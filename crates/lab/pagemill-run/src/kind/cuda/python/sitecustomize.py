@@ -1,0 +1,81 @@
+"""What `pagemill cuda` prepares in a Python program: Python imports it at its start, and the user's own module of this name after it."""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def settle_inductor(config):
+    # One template of a product is taken: no more are made. An assignment counts in this thread only, and backward passes are
+    # compiled in others.
+    entry = getattr(config, "_config", {}).get("test_configs.max_mm_configs")
+    if entry is not None and config.deterministic:
+        entry.default = 1
+
+
+def settle_heuristics(heuristics):
+    check = heuristics.check_autotune_cache
+
+    def first_alone(configs, *rest, **named):
+        return check(configs[:1], *rest, **named)
+
+    # No trials of configurations, whose simulated time nobody asked for.
+    if os.environ.get("TORCHINDUCTOR_DETERMINISTIC") == "1":
+        heuristics.check_autotune_cache = first_alone
+
+
+def settle_torch(torch):
+    if torch.version.cuda is None:
+        return
+    try:
+        load("pagemill_torch", importlib.machinery.PathFinder.find_spec("pagemill_torch", [HERE])).install()
+    except Exception as error:
+        # The program may need none of them.
+        print(f"pagemill: operations of PyTorch on the GPU stay machine code: {error!r}", file=sys.stderr)
+
+
+def load(name, spec):
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class Finder:
+    """Finds some modules as they are found without it, and settles each once it is imported."""
+
+    settlements = {
+        "torch": settle_torch,
+        "torch._inductor.config": settle_inductor,
+        "torch._inductor.runtime.triton_heuristics": settle_heuristics,
+    }
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.settlements:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def execute_and_settle(module):
+            execute(module)
+            self.settlements[name](module)
+
+        spec.loader.exec_module = execute_and_settle
+        return spec
+
+
+def load_own():
+    """Loads the module of this name that stands behind this one in the path."""
+    path = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
+    if spec is not None and spec.loader is not None:
+        load("sitecustomize", spec)
+
+
+sys.meta_path.insert(0, Finder())
+load_own()
