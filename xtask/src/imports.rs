@@ -23,7 +23,7 @@ const FILES_ON_CIRCLES: &[(&str, usize)] = &[
     ("pagemill-ptx", 5),
     ("pagemill-python", 7),
     ("pagemill-report", 12),
-    ("pagemill-run", 16),
+    ("pagemill-run", 14),
     ("pagemill-scenario", 2),
     ("pagemill-sim", 14),
     ("pagemill-workloads", 15),

@@ -17,7 +17,7 @@ pub const LONGER: &[Longer] = &[
         "crates/linux/pagemill-mapping/tests/programs/memory_calls.c",
         712,
     ),
-    Longer("crates/lab/pagemill-cli/tests/cuda.rs", 769),
+    Longer("crates/lab/pagemill-cli/tests/cuda.rs", 757),
     Longer("crates/net/pagemill-fabric/src/station/mod.rs", 624),
     Longer(
         "crates/net/pagemill-fabric/tests/programs/areas/messages.c",

@@ -247,3 +247,17 @@ fn a_load_beyond_an_allocation_passes_where_a_card_rounds_memory() {
         assert_eq!(is_noted, passes, "{options:?}: {said}");
     }
 }
+
+#[test]
+fn the_environment_can_be_seen() {
+    let finished = run(Path::new("/bin/true"), &["--verbose"], &[]);
+    for name in [
+        "LD_LIBRARY_PATH=FOLDER",
+        "LD_PRELOAD=FOLDER/",
+        "TRITON_PTXAS_PATH=FOLDER/ptxas",
+        "PYTHONPATH=FOLDER/python",
+        "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS=TRITON",
+    ] {
+        assert!(finished.stderr.contains(name), "{}", finished.stderr);
+    }
+}

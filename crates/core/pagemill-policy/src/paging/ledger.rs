@@ -173,7 +173,7 @@ impl Ledger {
         let start = wanted.start.max(u64::from(first_page) * page_units);
         let end = wanted.end.min(u64::from(end_page) * page_units);
         let (first, last) = (start / page_units, (end - 1) / page_units);
-        // The faulted page leads: a thread waits for it, and for the others nobody does.
+        // The faulted page leads: a thread waits for it, and none for the others.
         let others = (first as u32..=last as u32).filter(|other| *other != page);
         for fetched in std::iter::once(page).chain(others) {
             let of_page = u64::from(fetched) * page_units;

@@ -22,7 +22,7 @@ def settle_heuristics(heuristics):
     def first_alone(configs, *rest, **named):
         return check(configs[:1], *rest, **named)
 
-    # No trials of configurations, whose simulated time nobody asked for.
+    # No trials of configurations, whose simulated time no program asked for.
     if os.environ.get("TORCHINDUCTOR_DETERMINISTIC") == "1":
         heuristics.check_autotune_cache = first_alone
 
