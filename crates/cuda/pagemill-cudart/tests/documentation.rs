@@ -143,7 +143,7 @@ fn defined(bytes: &[u8]) -> BTreeSet<String> {
     let text = String::from_utf8(output.stdout).expect("plain text");
     let names = text
         .lines()
-        .filter_map(|line| line.split_whitespace().last());
+        .filter_map(|line| line.split_whitespace().next_back());
     names.map(str::to_owned).collect()
 }
 

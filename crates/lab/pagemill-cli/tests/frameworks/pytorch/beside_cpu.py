@@ -11,15 +11,17 @@ count = 0
 def same(name, function, *arguments, tolerance=1e-5):
     """`function` for either device: the leaves of its result agree within `tolerance`, and exactly if they are no floats."""
     global count
-    results = []
-    for device in ("cuda", "cpu"):
-        results.append(tree_leaves(function(*tree_map_only(torch.Tensor, lambda x: x.detach().clone().to(device), arguments))))
+    results = [tree_leaves(function(*placed(arguments, device))) for device in ("cuda", "cpu")]
     assert len(results[0]) == len(results[1]) > 0, name
     for ours, theirs in zip(*results):
         assert ours.is_cuda and not theirs.is_cuda, name
         assert ours.shape == theirs.shape, (name, ours.shape, theirs.shape)
         torch.testing.assert_close(ours.cpu(), theirs, rtol=tolerance, atol=tolerance, msg=lambda text: f"{name}: {text}")
     count += 1
+
+
+def placed(arguments, device):
+    return tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone().to(device), arguments)
 
 
 def normal(*shape, seed=7):

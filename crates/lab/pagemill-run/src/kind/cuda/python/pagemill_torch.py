@@ -286,6 +286,8 @@ class OnCpu:
             if not isinstance(value, torch.Tensor):
                 return value
             own = [on_gpu for on_gpu, on_cpu in pairs if on_cpu is value]
+            # The CPU's convolutions choose the order in memory; programs and Inductor expect that of the wheel's.
+            value = value.contiguous() if self.__name__.startswith("convolution") else value
             return own[0] if own else value.to(devices[0])
 
         given, named = pytree.tree_map(to_cpu, (args, kwargs))

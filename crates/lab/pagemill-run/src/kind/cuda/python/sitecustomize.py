@@ -71,7 +71,8 @@ class Finder:
 
 def load_own():
     """Loads the module of this name that stands behind this one in the path."""
-    path = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
+    places = [os.path.abspath(entry) for entry in sys.path]
+    path = sys.path[places.index(HERE) + 1 :] if HERE in places else []
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
     if spec is not None and spec.loader is not None:
         load("sitecustomize", spec)
