@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{names, pagemill};
+use crate::common::{names, pagemill, stock};
 use pagemill_linux::hugetlb::{HugeSize, Stock};
 use pagemill_linux::userfault::{Feature, Support};
 use pagemill_testkit::{few_or_many, skip};
@@ -202,6 +202,7 @@ fn a_pool_that_is_killed_time_and_again_keeps_no_page_and_lends_no_old_byte() {
     let folder = tempfile::tempdir().expect("a folder");
     let socket = folder.path().join("zero.sock");
     let shown = socket.display().to_string();
+    let _stock = stock();
     let before = Stock::read(HugeSize::Mib2).expect("a stock");
     let pages = (before.available_pages() + 4).to_string();
     let serve = [

@@ -3,22 +3,15 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::common::{compile, pagemill, run, run_in};
+use crate::common::{compile, pagemill, run, run_in, stock};
 use pagemill_linux::hugetlb::{HugeSize, Reserve, Stock};
 use pagemill_testkit::skip;
 use pagemill_zero_client::{Client, Request};
 use serde_json::Value;
 
 const PAGES: usize = 16;
-
-/// Huge pages are one stock for the whole machine: one test at a time takes from it.
-fn stock() -> MutexGuard<'static, ()> {
-    static STOCK: Mutex<()> = Mutex::new(());
-    STOCK.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A daemon that ends with the test.
 struct Daemon(Child);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pagemill_linux::userfault::{Feature, Support};
 use pagemill_testkit::skip;
@@ -23,6 +24,12 @@ pub fn on<'a>(machine: &'a str, options: &[&'a str]) -> Vec<&'a str> {
         true => options.to_vec(),
         false => [options, &["--machine", machine]].concat(),
     }
+}
+
+/// Huge pages are one stock for the whole machine: one test at a time takes from it.
+pub fn stock() -> MutexGuard<'static, ()> {
+    static STOCK: Mutex<()> = Mutex::new(());
+    STOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether programs can be paged here; counts a skip if not.
