@@ -15,7 +15,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-fabric", 10205),
     ("pagemill-gpu", 2401),
     ("pagemill-gpu-front", 1579),
-    ("pagemill-linux", 5560),
+    ("pagemill-linux", 5571),
     ("pagemill-map", 1147),
     ("pagemill-mapping", 3523),
     ("pagemill-pager", 8404),

@@ -182,6 +182,13 @@ impl Frames {
         self.held = bytes;
     }
 
+    /// Drops the pages above the stack.
+    fn drop_above(&mut self) {
+        let (first, bytes) = (self.start + self.held, self.capacity - self.held);
+        // SAFETY: the range is this value's, and nothing of it is lent: it holds no frame of the stack.
+        let _ = unsafe { madvise(pointer(first), bytes as usize, Advice::LinuxDontNeed) };
+    }
+
     /// Adds frames of zeros until there are `bytes`.
     ///
     /// # Errors
@@ -196,9 +203,13 @@ impl Frames {
             let some = (bytes - self.held).min(ZEROS.len() as u64);
             let to = self.start + self.held;
             let from = ZEROS.as_ptr().expose_provenance() as u64;
-            self.userfault
-                .copy(to, from, some)
-                .map_err(|error| OsError::new(format!("get {some} bytes of frames"), error))?;
+            let mut copied = self.userfault.copy(to, from, some);
+            if matches!(&copied, Err(error) if error.raw_os_error() == Some(libc::EEXIST)) {
+                // A move that the kernel called off may leave a page above the stack.
+                self.drop_above();
+                copied = self.userfault.copy(to, from, some);
+            }
+            copied.map_err(|error| OsError::new(format!("get {some} bytes of frames"), error))?;
             self.held += some;
         }
         Ok(())
