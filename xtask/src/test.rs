@@ -31,10 +31,11 @@ const FUZZ_SECONDS: u32 = 300;
 
 /// Minutes that a part may take, several times what it takes on two cores.
 const LIMIT_MIN: u64 = 20;
-const LIMITS_MIN: [(&str, u64); 4] = [
+const LIMITS_MIN: [(&str, u64); 5] = [
     ("tests are built", 60),
     ("Rust tests", 60),
     ("fuzzing", 180),
+    ("virtual machines", 40),
     ("virtual machines, other kernels", 60),
 ];
 
