@@ -128,7 +128,7 @@ impl Shard {
 
     /// Some page has arrived or left: wakes those who wait. A system call is made only if there are any.
     pub fn notify(&self, state: MutexGuard<'_, State>) {
-        // Read under the lock: a thread that comes to wait later sees what has changed, and does not. Woken without it, since the
+        // Read under the lock: a thread that waits later sees what has changed, and does not. Woken without it, since the
         // woken thread would run into it.
         let is_awaited = state.waiting > 0;
         drop(state);

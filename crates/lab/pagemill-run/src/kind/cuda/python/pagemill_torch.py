@@ -96,7 +96,7 @@ class Compiled:
             arguments = self.resize_outs(arguments, args, kwargs)
         program = self.programs.get(arguments.key)
         if program is None:
-            # Meanwhile the same operation, wherever it comes from, is not compiled.
+            # Until it is compiled, the CPU does other calls of the same kind.
             self.programs[arguments.key] = self.on_cpu.run
             program = self.programs[arguments.key] = self.compile(arguments)
         if program == self.on_cpu.run:

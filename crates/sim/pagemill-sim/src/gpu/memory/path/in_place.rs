@@ -39,7 +39,7 @@ impl MemoryPath {
                 )
             }
             AccessKind::Atomic | AccessKind::Reduction => {
-                // The link has no atomics here: the line comes, and goes back changed.
+                // The link has no atomics here: the line is read, and written back changed.
                 sm.l1.invalidate(request.segment);
                 let read = self.host_link.link.read(at, requests, bytes);
                 Progress::Done(
