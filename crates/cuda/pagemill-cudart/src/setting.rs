@@ -52,6 +52,8 @@ pub struct Setting {
     pub detail: Detail,
     /// Whether mistakes of kernels are looked for.
     pub check: bool,
+    /// Whether memory that programs ask of the GPU is managed.
+    pub managed: bool,
     /// Hints to give for the program; `None` for those of its own alone.
     pub plan: Option<Plan>,
     /// Where results go; `None` for nowhere.
@@ -126,6 +128,7 @@ impl Setting {
                 functional: point.functional,
                 detail: point.detail,
                 check: point.check,
+                managed: point.managed,
                 plan: None,
                 results: None,
                 threads: threads(std::env::var_os(THREADS))?,

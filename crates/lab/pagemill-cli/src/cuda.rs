@@ -44,6 +44,13 @@ pub struct CudaArguments {
     #[arg(long = "gpu-memory", value_name = "SIZE", value_parser = values::size, conflicts_with = "oversubscribe")]
     pub gpu_memory_bytes: Option<u64>,
 
+    /// Give the program managed memory where it asks for GPU memory, so that its pages move
+    ///
+    /// cudaMalloc, cuMemAlloc and memory pools; a program that fits no GPU runs unchanged. Memory of other processes, memory mapped by
+    /// cuMemMap, arrays of textures and nodes of graphs stay on the GPU.
+    #[arg(long)]
+    pub managed: bool,
+
     /// Only execute the kernels, without simulated time: the fastest way to the program's results
     #[arg(long, conflicts_with = "oversubscribe")]
     pub functional: bool,
@@ -129,6 +136,16 @@ fn print_environment() {
     }
 }
 
+/// The lines of `[program]` about its memory.
+pub fn memory_keys(managed: bool, oversubscribe: Option<f64>, gpu_memory: Option<u64>) -> String {
+    let of_gpu = match (oversubscribe, gpu_memory) {
+        (Some(factor), _) => format!("oversubscribe = {factor:?}\n"),
+        (_, Some(bytes)) => format!("gpu_memory = \"{bytes} B\"\n"),
+        _ => String::new(),
+    };
+    format!("managed = {managed}\n{of_gpu}")
+}
+
 fn scenario_text(arguments: &CudaArguments) -> String {
     // A JSON string is a TOML string.
     let string = |text: &str| serde_json::Value::from(text).to_string();
@@ -138,11 +155,11 @@ fn scenario_text(arguments: &CudaArguments) -> String {
         Some(policy) => format!("mode = {}\n", string(policy)),
         None => String::new(),
     };
-    let memory = match (arguments.oversubscribe, arguments.gpu_memory_bytes) {
-        (Some(factor), _) => format!("oversubscribe = {factor:?}\n"),
-        (_, Some(bytes)) => format!("gpu_memory = \"{bytes} B\"\n"),
-        _ => String::new(),
-    };
+    let memory = memory_keys(
+        arguments.managed,
+        arguments.oversubscribe,
+        arguments.gpu_memory_bytes,
+    );
     format!(
         "title = {}\nkind = \"cuda\"\nmachine = {}\ndetail = {}\n\n[program]\ncommand = [{}]\nfunctional = {}\ncheck = {}\n{memory}\n[transfer]\n{mode}",
         string(&title),

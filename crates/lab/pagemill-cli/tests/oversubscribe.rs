@@ -9,8 +9,17 @@ use serde_json::Value;
 const MIB: u64 = 1 << 20;
 
 fn holds(name: &str) -> Option<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/holds.cu");
-    Some(Toolkit::find()?.compile(&source, name, &[]))
+    compiled("holds.cu", name, &[])
+}
+
+/// A program that asks for memory of the GPU alone.
+fn larger(name: &str) -> Option<PathBuf> {
+    compiled("larger.cu", name, &["-g", "-lineinfo"])
+}
+
+fn compiled(source: &str, name: &str, flags: &[&str]) -> Option<PathBuf> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda");
+    Some(Toolkit::find()?.compile(&sources.join(source), name, flags))
 }
 
 fn cuda(program: &Path, options: &[&str], arguments: &[&str]) -> Finished {
@@ -79,6 +88,89 @@ fn the_gpu_has_the_peak_over_the_factor() {
             2,
             "{said}"
         );
+    }
+}
+
+#[test]
+fn memory_of_the_gpu_exceeds_it_where_it_is_managed() {
+    let Some(program) = larger("larger_managed") else {
+        return;
+    };
+    let factors = "program.oversubscribe=[0.75, 1.5]";
+    for (machine, mode) in [("gtx480", "whole-page"), ("a100-pcie4-x86", "on-demand")] {
+        let options = [
+            "--machine",
+            machine,
+            "--mode",
+            mode,
+            "--managed",
+            "--set",
+            factors,
+        ];
+        let (rows, said) = rows(&program, &options, &["6"]);
+        assert_eq!(said.matches("larger: 98304 of 98304").count(), 2, "{said}");
+        for (row, capacity) in rows.iter().zip([16 * MIB, 8 * MIB]) {
+            assert_eq!(number(row, "peak_bytes"), 12 * MIB);
+            assert_eq!(number(row, "capacity_bytes"), capacity);
+        }
+        let [fits, exceeds] = [&rows[0], &rows[1]];
+        // What the program copies to the GPU and back is all that has to go over the link.
+        assert_eq!(number(fits, "returned_bytes"), 12 * MIB, "{fits}");
+        // b goes for a, and a for b.
+        for moved in ["returned_bytes", "migrated_bytes"] {
+            let more = number(exceeds, moved) - number(fits, moved);
+            assert!(more >= 4 * MIB, "{moved}: {exceeds}");
+        }
+        assert!(number(exceeds, "evictions") >= 2, "{exceeds}");
+    }
+}
+
+#[test]
+fn managed_memory_in_place_of_the_gpus_keeps_what_is_known_of_it() {
+    let Some(program) = larger("larger_known") else {
+        return;
+    };
+    let right = cuda(&program, &["--managed", "--check"], &["1", "handles"]);
+    assert_eq!(right.code, Some(0), "{}", right.stderr);
+    for said in [
+        "memory: cudaErrorInvalidValue",
+        "pool: cudaErrorNotSupported",
+        "peer: ",
+    ] {
+        assert!(right.stdout.contains(said), "{}", right.stdout);
+    }
+    for said in [
+        "is managed here: run the program without --managed",
+        "a memory pool whose memory is handed",
+    ] {
+        assert!(right.stderr.contains(said), "{}", right.stderr);
+    }
+    let wrong = cuda(&program, &["--managed", "--check"], &["1", "beyond"]);
+    assert_ne!(wrong.code, Some(0), "{}", wrong.stderr);
+    for said in ["out-of-bounds at larger.cu:13", "cudaMalloc"] {
+        assert!(wrong.stderr.contains(said), "{}", wrong.stderr);
+    }
+}
+
+#[test]
+fn advice_names_the_lines_that_asked_for_memory_of_the_gpu() {
+    let Some(program) = larger("larger_advised") else {
+        return;
+    };
+    let options = [
+        "--machine",
+        "a100-pcie4-x86",
+        "--managed",
+        "--oversubscribe",
+        "1.5",
+        "--runs",
+        "2",
+    ];
+    let program = [program.to_str().expect("UTF-8"), "6"];
+    let finished = run(&[&["advise", "program"], &options[..], &["--"], &program].concat());
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    for site in ["larger.cu:18", "larger.cu:38"] {
+        assert!(finished.stdout.contains(site), "{}", finished.stdout);
     }
 }
 
@@ -152,6 +244,16 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     ];
     let error = run(&copying).error(2);
     assert!(error.contains("moves no pages"), "{error}");
+    let copying = [
+        "cuda",
+        "--managed",
+        "--mode",
+        "programmer-copy",
+        "--",
+        "/bin/true",
+    ];
+    let error = run(&copying).error(2);
+    assert!(error.contains("nothing can be managed"), "{error}");
     let undriven = [
         "cuda",
         "--machine",
@@ -172,10 +274,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     let twice = ["--oversubscribe", "2"];
     for (arguments, part) in [
         (&["0", "0"][..], "allocates no GPU memory"),
-        (
-            &["8", "0"],
-            "cannot exceed it: allocate them with cudaMallocManaged",
-        ),
+        (&["8", "0"], "cannot exceed it: run it with --managed"),
         (&["8", "8"], "use a factor of at most 1.60"),
     ] {
         let finished = cuda(&program, &twice, arguments);

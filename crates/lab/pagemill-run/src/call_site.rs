@@ -17,7 +17,7 @@ const HEADERS: [&str; 7] = [
     ".cudafe1.stub.c",
 ];
 /// Beginnings of the names of functions that programs call through.
-const BORDERS: [&str; 3] = ["cudaMallocManaged", "cudaLaunch", "__device_stub_"];
+const BORDERS: [&str; 3] = ["cudaMalloc", "cudaLaunch", "__device_stub_"];
 /// Bytes of an ELF header up to and with the type of the file.
 const ELF_TYPE: usize = 16;
 /// A file that is loaded where it says.

@@ -70,7 +70,13 @@ unsafe fn malloc(to: *mut *mut c_void, bytes: usize) -> Done {
     if to.is_null() {
         return Err(null());
     }
-    let address = with_runtime(|runtime| runtime.malloc(bytes as u64))?;
+    let address = with_runtime(|runtime| {
+        let address = runtime.malloc(bytes as u64)?;
+        if let Some(managed) = address.filter(|_| runtime.setting().managed) {
+            runtime.note_allocation(managed, call_stack::capture)?;
+        }
+        Ok(address)
+    })?;
     // SAFETY: by the contract of this function.
     unsafe { give(to, address.unwrap_or(0) as *mut c_void) }
 }

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Done, address, api, give, null};
+use super::{Done, address, api, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
 
 /// Handles of pools are their numbers with this added. Number 0 is the default pool.
@@ -95,6 +95,12 @@ api! {
     fn cudaMemPoolCreate(to: *mut *mut c_void, properties: *const c_void) {
         if properties.is_null() {
             return Err(null());
+        }
+        // SAFETY: the program passes null or `cudaMemPoolProps`, whose second number names the handles that others get.
+        let handles = unsafe { properties.cast::<[c_int; 2]>().read_unaligned() }[1];
+        if handles != 0 && with_runtime(|runtime| Ok(runtime.setting().managed))? {
+            let message = "a memory pool whose memory is handed to other processes cannot be managed: run the program without --managed";
+            return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
         }
         let number = with_pools(|pools| {
             pools.push(FRESH);

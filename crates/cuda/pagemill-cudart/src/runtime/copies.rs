@@ -190,6 +190,8 @@ impl Runtime {
         stream: StreamId,
     ) -> Result<(), Fault> {
         self.note_copy(copy, (to, from), stream)?;
+        let from = self.bring_for_copy((&copy.from, from), &copy.extent, stream)?;
+        let to = self.bring_for_copy((&copy.to, to), &copy.extent, stream)?;
         let bytes = copy.extent.bytes().unwrap_or(u64::MAX);
         let on_board = self.on_board_copy(bytes, bytes);
         let managed_from = self.managed_span(&copy.from, &copy.extent, from);
@@ -230,6 +232,7 @@ impl Runtime {
         stream: StreamId,
     ) -> Result<(), Fault> {
         self.note_fill(span, extent, stream)?;
+        let side = self.bring_for_copy((span, side), extent, stream)?;
         let on_board = self.on_board_copy(0, extent.bytes().unwrap_or(u64::MAX));
         let managed = self.managed_span(span, extent, side);
         self.enqueue(stream, |gpu, at| {

@@ -85,8 +85,12 @@ impl Runtime {
             },
         )) = found
         else {
+            let advice = match self.setting.managed {
+                true => ", and is managed here: run the program without --managed",
+                false => "",
+            };
             let message = format!(
-                "{address:#x} is not in memory of cudaMalloc, which alone can be shared with other processes"
+                "{address:#x} is not in memory of cudaMalloc, which alone can be shared with other processes{advice}"
             );
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         };

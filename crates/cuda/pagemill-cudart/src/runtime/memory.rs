@@ -8,7 +8,7 @@ use pagemill_sim::{Buffer, TransferMode};
 use pagemill_types::VirtAddr;
 
 use super::pages::ManagedPages;
-use super::{Runtime, StreamId};
+use super::{Extent, Runtime, Span, StreamId};
 use crate::error::{CudaError, Fault};
 
 /// GPU memory that programs see of a machine that does not limit it.
@@ -73,13 +73,16 @@ pub(super) enum Pinned {
 }
 
 impl Runtime {
-    /// `cudaMalloc`: memory that is always on the GPU. Nothing for zero bytes.
+    /// `cudaMalloc`: memory that is always on the GPU, or managed memory in its place. Nothing for zero bytes.
     ///
     /// # Errors
     /// If the GPU has no room.
     pub fn malloc(&mut self, bytes: u64) -> Result<Option<u64>, Fault> {
         if bytes == 0 {
             return Ok(None);
+        }
+        if self.setting.managed {
+            return self.malloc_in_place_of_device(bytes).map(Some);
         }
         let at = self.clocks.host();
         let buffer = self.gpu.alloc_fixed(at, "cudaMalloc", bytes)?;
@@ -99,11 +102,51 @@ impl Runtime {
         }
         let address = self.gpu.next_managed_address().0;
         let (pages, memory) = ManagedPages::map(address, bytes, self.gpu.managed_granule())?;
-        let buffer = self.gpu.lend_managed("cudaMallocManaged", memory)?;
+        self.lend_managed("cudaMallocManaged", address, pages, memory)?;
+        Ok(address)
+    }
+
+    /// Managed memory for a program that asks for memory of the GPU, and expects no more of it: its bytes have no value, and copies
+    /// find it on the GPU.
+    fn malloc_in_place_of_device(&mut self, bytes: u64) -> Result<u64, Fault> {
+        let address = self.gpu.next_managed_address().0;
+        let (pages, memory) = ManagedPages::map(address, bytes, self.gpu.managed_granule())?;
+        self.lend_managed("cudaMalloc", address, pages.in_place_of_device(), memory)?;
+        self.gpu.device_memory_mut().forget_values(address, bytes);
+        Ok(address)
+    }
+
+    fn lend_managed(
+        &mut self,
+        name: &str,
+        address: u64,
+        pages: ManagedPages,
+        memory: &'static mut [u8],
+    ) -> Result<(), Fault> {
+        let bytes = memory.len() as u64;
+        let buffer = self.gpu.lend_managed(name, memory)?;
         self.gpu.starts_untouched(buffer)?;
         let kind = Kind::Managed(buffer, pages);
         self.blocks.insert(address, Block { bytes, kind });
-        Ok(address)
+        Ok(())
+    }
+
+    /// Has what a copy or fill in `stream` uses on the GPU, where the program asked for memory of the GPU; what the copy finds there.
+    pub(super) fn bring_for_copy(
+        &mut self,
+        (span, side): (&Span, Side),
+        extent: &Extent,
+        stream: StreamId,
+    ) -> Result<Side, Fault> {
+        let block = self.block_at(span.address).map(|(_, block)| &block.kind);
+        match block {
+            Some(Kind::Managed(_, pages)) if pages.is_in_place_of_device() => {
+                let bytes = span.reach(extent).unwrap_or(u64::MAX);
+                self.prefetch(span.address, bytes, true, stream)?;
+                Ok(Side::Device)
+            }
+            _ => Ok(side),
+        }
     }
 
     /// Makes host memory at `address` usable by kernels. `owned` says whether the runtime allocated it.

@@ -20,6 +20,7 @@ pub(super) struct ManagedPages {
     closed: Vec<Option<Closed>>,
     /// For each granule, whether the simulator knows of a touch of all its pages.
     settled: Vec<bool>,
+    in_place_of_device: bool,
 }
 
 impl ManagedPages {
@@ -47,8 +48,21 @@ impl ManagedPages {
             granule_bytes,
             closed: vec![None; granules as usize],
             settled: vec![false; granules as usize],
+            in_place_of_device: false,
         };
         Ok((pages, memory))
+    }
+
+    /// The same for a program that asked for memory of the GPU.
+    pub(super) fn in_place_of_device(self) -> Self {
+        Self {
+            in_place_of_device: true,
+            ..self
+        }
+    }
+
+    pub(super) fn is_in_place_of_device(&self) -> bool {
+        self.in_place_of_device
     }
 
     fn granule(&self, index: usize) -> Range<u64> {

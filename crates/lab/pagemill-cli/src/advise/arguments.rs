@@ -92,6 +92,10 @@ pub struct ProgramArguments {
     #[arg(long = "gpu-memory", value_name = "SIZE", value_parser = values::size, conflicts_with = "oversubscribe")]
     pub gpu_memory_bytes: Option<u64>,
 
+    /// Give the program managed memory where it asks for GPU memory, as for pagemill cuda
+    #[arg(long, conflicts_with = "on")]
+    pub managed: bool,
+
     /// Set a value of the scenario or its machine
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,

@@ -8,6 +8,7 @@ use pagemill_scenario::MACHINES;
 
 use super::arguments::ProgramArguments;
 use super::question::{failure, point, scenario};
+use crate::cuda::memory_keys;
 use crate::failure::Failure;
 use crate::output::note;
 
@@ -98,7 +99,8 @@ fn add_machine(
         let whole = scenario(arguments, machine, "")?;
         let page_bytes = point(&whole)?.transfer.page.bytes();
         let bytes = capacity(answer, factor, page_bytes).map_err(Failure::Usage)?;
-        let limited = scenario(arguments, machine, &format!("gpu_memory = \"{bytes} B\"\n"))?;
+        let memory = memory_keys(arguments.managed, None, Some(bytes));
+        let limited = scenario(arguments, machine, &memory)?;
         let time = time_ns(point(&limited)?, configuration).map_err(failure)?;
         Ok((bytes, time))
     };

@@ -17,6 +17,7 @@ use super::arguments::{On, ProgramArguments};
 use super::machines::{self, MACHINE_ROW};
 use super::on_gpu::{self, Measured};
 use super::question::{failure, point, scenario};
+use crate::cuda::memory_keys;
 use crate::failure::Failure;
 use crate::output::RunFormat;
 use crate::output::{check_file, note, print_text, write_file};
@@ -31,11 +32,11 @@ pub fn advise(arguments: &ProgramArguments) -> Result<(), Failure> {
     let stop = interrupt::stop_programs_first();
     arguments.results.check()?;
     check_file(arguments.hints.as_deref())?;
-    let memory = match (arguments.oversubscribe, arguments.gpu_memory_bytes) {
-        (Some(factor), _) => format!("oversubscribe = {factor:?}\n"),
-        (_, Some(bytes)) => format!("gpu_memory = \"{bytes} B\"\n"),
-        _ => String::new(),
-    };
+    let memory = memory_keys(
+        arguments.managed,
+        arguments.oversubscribe,
+        arguments.gpu_memory_bytes,
+    );
     let scenario = scenario(arguments, &arguments.machine, &memory)?;
     let spec = point(&scenario)?;
     let question = Question {

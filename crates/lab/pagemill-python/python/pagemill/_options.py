@@ -29,6 +29,7 @@ class CudaOptions(TypedDict, total=False):
     set: Texts
     oversubscribe: Number
     gpu_memory: Size
+    managed: Flag
     functional: Flag
     threads: Count
     check: Flag
@@ -98,6 +99,7 @@ class AdviseProgramOptions(TypedDict, total=False):
     mode: Text
     oversubscribe: Number
     gpu_memory: Size
+    managed: Flag
     set: Texts
     runs: Count
     ignore_lines: Texts

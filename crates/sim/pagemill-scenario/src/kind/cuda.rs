@@ -35,6 +35,8 @@ pub struct CudaPoint {
     pub detail: Detail,
     /// Whether mistakes of kernels are looked for, which leaves time out as well.
     pub check: bool,
+    /// Whether memory that the program asks of the GPU is managed.
+    pub managed: bool,
     /// How many times as much as GPU memory holds the program has at its peak, if GPU memory is to follow from that.
     pub oversubscribe: Option<f64>,
     /// GPU memory that programs get, if not what the machine has.
@@ -78,6 +80,7 @@ impl CudaPoint {
             functional: program.functional || program.check,
             detail,
             check: program.check,
+            managed: program.managed,
             oversubscribe: program.oversubscribe,
             gpu_memory_bytes: program.gpu_memory_bytes,
             limits: limits?,
@@ -150,6 +153,7 @@ struct ProgramKeys {
     command: Vec<String>,
     functional: bool,
     check: bool,
+    managed: bool,
     oversubscribe: Option<f64>,
     gpu_memory_bytes: Option<u64>,
 }
@@ -158,12 +162,14 @@ impl ProgramKeys {
     fn read(section: &mut Section<'_>) -> Option<Self> {
         let functional = section.or("functional", false, quantity::boolean);
         let check = section.or("check", false, quantity::boolean);
+        let managed = section.or("managed", false, quantity::boolean);
         let oversubscribe = section.optional("oversubscribe", factor);
         let gpu_memory_bytes = section.optional("gpu_memory", memory);
         Some(Self {
             command: section.required("command", command)?,
             functional: functional?,
             check: check?,
+            managed: managed?,
             oversubscribe: oversubscribe?,
             gpu_memory_bytes: gpu_memory_bytes?,
         })
@@ -191,22 +197,25 @@ impl ProgramKeys {
             let problem = Problem::at(root.origin_of("program"), text);
             root.report(problem.help(help.to_owned()));
         };
-        if self.oversubscribe.is_none() {
-            return Some(());
-        }
-        if self.gpu_memory_bytes.is_some() {
+        let needs_moves = match (self.oversubscribe.is_some(), self.managed) {
+            (false, false) => return Some(()),
+            (true, _) => "exceed GPU memory",
+            (false, true) => "be managed",
+        };
+        let is_over = self.oversubscribe.is_some();
+        if is_over && self.gpu_memory_bytes.is_some() {
             let text = "`program.oversubscribe` and `program.gpu_memory` both say how much GPU memory there is";
             refuse(text.to_owned(), "leave one of them out");
-        } else if self.check {
+        } else if is_over && self.check {
             let text =
                 "`program.oversubscribe` needs simulated time, and `program.check` leaves it out";
             refuse(text.to_owned(), "leave one of them out");
-        } else if self.functional {
+        } else if is_over && self.functional {
             let text = "`program.oversubscribe` needs simulated time, and `program.functional` leaves it out";
             refuse(text.to_owned(), "leave one of them out");
         } else if transfer.migration.is_none() && transfer.driver.is_none() {
             let text = format!(
-                "`transfer.mode` = {:?} moves no pages, so nothing can exceed GPU memory",
+                "`transfer.mode` = {:?} moves no pages, so nothing can {needs_moves}",
                 transfer.mode
             );
             refuse(

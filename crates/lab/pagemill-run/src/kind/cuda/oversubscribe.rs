@@ -92,7 +92,7 @@ pub fn divide(peak: &Allocated, factor: f64, page_bytes: u64) -> Result<u64, Str
     }
     if fixed == peak_bytes {
         return Err(format!(
-            "all of its {fixed} bytes are from cudaMalloc, which stay on the GPU and cannot exceed it: allocate them with \
+            "all of its {fixed} bytes are from cudaMalloc, which stay on the GPU and cannot exceed it: run it with --managed, or allocate them with \
              cudaMallocManaged"
         ));
     }
@@ -102,7 +102,7 @@ pub fn divide(peak: &Allocated, factor: f64, page_bytes: u64) -> Result<u64, Str
     if bytes < least && fixed > 0 {
         return Err(format!(
             "{fixed} of its {peak_bytes} bytes are from cudaMalloc and cannot leave the GPU; with factor {factor} GPU memory would \
-             be {bytes} bytes: use a factor of at most {:.2}, or cudaMallocManaged",
+             be {bytes} bytes: use a factor of at most {:.2}, --managed, or cudaMallocManaged",
             (peak_bytes as f64 / least as f64 * 100.0).floor() / 100.0
         ));
     }
