@@ -5,7 +5,7 @@ use pagemill_fabric::board::{Board, segment};
 use pagemill_fabric::machine;
 use pagemill_fabric::memory::{Buffer, Memory};
 use pagemill_fabric::station::{Settings, Station, Ticket};
-use pagemill_sim::nic::NicMachine;
+use pagemill_nic::NicMachine;
 use pagemill_types::Invariants;
 
 /// A rank's program memory: bytes at small addresses, and nothing else.

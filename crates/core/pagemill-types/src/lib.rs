@@ -1,8 +1,8 @@
 //! The words every other crate speaks: addresses, page sizes, byte counts, times, byte ranges, registries of names, numbers that look random,
-//! and structures that check themselves.
+//! structures that check themselves, and a hint to the caches of the host.
 //!
 //! No dependency, no input or output. Mixing two kinds of number does not compile.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod address;
 mod clock;
@@ -13,6 +13,7 @@ mod picos;
 mod range;
 mod range_set;
 mod registry;
+mod warming;
 
 pub use address::VirtAddr;
 pub use clock::{Bandwidth, Clock};
@@ -23,6 +24,7 @@ pub use picos::Picos;
 pub use range::PageRange;
 pub use range_set::{Missing, RangeSet};
 pub use registry::{Lent, Named, Registry, UnknownName, with_lent};
+pub use warming::{WARPS_HELD, warm};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::common::run_in;
 use pagemill_map::Map;
-use pagemill_sim::nic::NicMachine;
+use pagemill_nic::NicMachine;
 use serde_json::Value;
 
 const PROGRAM: &str = r#"

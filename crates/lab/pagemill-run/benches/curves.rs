@@ -6,8 +6,8 @@ use std::fs::File;
 use std::hint::black_box;
 use std::path::Path;
 
+use pagemill_pages::shared_cache::{ColorSweep, SweepSpec};
 use pagemill_policy::coloring::{CacheGeometry, Palette};
-use pagemill_sim::shared_cache::{ColorSweep, SweepSpec};
 use pagemill_testkit::bench::cpu_rate;
 use pagemill_trace::open;
 use pagemill_types::PageSize;

@@ -1,11 +1,11 @@
 //! The miss-ratio curve of references to memory, for every number of page colors.
 
+use pagemill_pages::shared_cache::{ColorSweep, StackDistance, SweepError, SweepSpec};
 use pagemill_policy::coloring::{CacheGeometry, MissCurve, Palette, SensitivityRule};
 use pagemill_report::{
     Column, ColumnKind, DescriptionEntry, DescriptionSection, Fact, Lines, Plot, PlotForm,
     ResultSet, Row,
 };
-use pagemill_sim::shared_cache::{ColorSweep, StackDistance, SweepError, SweepSpec};
 use pagemill_trace::{Reference, TraceError};
 use pagemill_types::PageSize;
 

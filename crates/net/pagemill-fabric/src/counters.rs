@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-pub use pagemill_sim::nic::Cause;
-use pagemill_sim::nic::NicCounts;
+pub use pagemill_nic::Cause;
+use pagemill_nic::NicCounts;
 
 use crate::board::Board;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pagemill_linux::{children, scratch};
 use pagemill_map::Limits;
-use pagemill_sim::nic::NicMachine;
+use pagemill_nic::NicMachine;
 
 use crate::board::{JoinError, SegmentError, segment};
 use crate::compute::{Compute, Mode, Record};

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use pagemill_linux::scratch::Scratch;
-use pagemill_sim::nic::{NicMachine, NodeSpec};
+use pagemill_nic::{NicMachine, NodeSpec};
 
 use crate::board::segment::SharedBoard;
 use crate::board::{JOB_VARIABLE, SegmentError, StationView};

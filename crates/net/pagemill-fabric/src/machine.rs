@@ -1,6 +1,6 @@
 //! A machine as text, on the job's board: `pagemill mpi` writes it, every process of the job reads it.
 
-use pagemill_sim::nic::NicMachine;
+use pagemill_nic::NicMachine;
 
 /// Why a text is no machine.
 #[derive(Debug, thiserror::Error)]

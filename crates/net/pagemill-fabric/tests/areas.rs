@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::common::{Programs, lacks_open_mpi, mpirun, run};
 use pagemill_fabric::launch::Clocks;
-use pagemill_sim::nic::NicMachine;
+use pagemill_nic::NicMachine;
 
 const RANKS: u32 = 3;
 

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::common::{Programs, lacks_libfabric, run};
 use pagemill_fabric::counters::Counter;
 use pagemill_fabric::launch::Clocks;
-use pagemill_sim::nic::NicMachine;
+use pagemill_nic::NicMachine;
 
 #[test]
 fn bad_operations_end_with_the_error_of_a_real_interface_and_are_counted() {

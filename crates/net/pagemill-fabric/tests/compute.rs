@@ -4,7 +4,7 @@ use crate::common::{Finished, Programs, lacks_open_mpi, mpirun, run_with};
 use pagemill_fabric::counted::emulator;
 use pagemill_fabric::counters::Counter;
 use pagemill_fabric::launch::{Behavior, ComputeTime};
-use pagemill_sim::nic::NicMachine;
+use pagemill_nic::NicMachine;
 
 fn run(program: &std::path::Path, compute: ComputeTime) -> (Finished, String) {
     let behavior = Behavior {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::common::{Programs, lacks_open_mpi, mpirun, run};
 use pagemill_fabric::launch::Clocks;
-use pagemill_sim::nic::{Action, Completion, NicMachine, Program, Receive, Request, Send, World};
+use pagemill_nic::{Action, Completion, NicMachine, Program, Receive, Request, Send, World};
 use pagemill_types::Picos;
 
 /// What `programs/latency.c` does: for each size, rounds of a message there and back.

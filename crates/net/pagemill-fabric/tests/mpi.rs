@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::common::{Finished, Programs, lacks_open_mpi, mpirun, run, succeeds};
 use pagemill_fabric::counters::Counter;
 use pagemill_fabric::launch::Clocks;
-use pagemill_sim::nic::NicMachine;
+use pagemill_nic::NicMachine;
 
 fn run_ranks(ranks: u32, program: &Path) -> Finished {
     let mut command = mpirun(ranks);

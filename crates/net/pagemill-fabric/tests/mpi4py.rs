@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::common::{lacks_open_mpi, mpirun, run, succeeds};
 use pagemill_fabric::launch::Clocks;
-use pagemill_sim::nic::NicMachine;
+use pagemill_nic::NicMachine;
 
 const MODULES: [&str; 4] = [
     "test_p2p_buf",

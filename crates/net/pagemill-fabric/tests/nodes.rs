@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::common::{Finished, Programs, lacks_open_mpi, mpirun, run_on};
 use pagemill_fabric::counters::Counter;
 use pagemill_fabric::launch::Behavior;
-use pagemill_sim::nic::{NicMachine, NodeSpec};
+use pagemill_nic::{NicMachine, NodeSpec};
 use pagemill_types::Picos;
 
 /// Four ranks as two nodes.

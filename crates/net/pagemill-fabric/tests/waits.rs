@@ -5,7 +5,7 @@ use pagemill_fabric::board::StationView;
 use pagemill_fabric::counters::{Cause, Counter, WAITS, share};
 use pagemill_fabric::events::{RankEvent, Track};
 use pagemill_fabric::launch::{Behavior, Clocks};
-use pagemill_sim::nic::NicMachine;
+use pagemill_nic::NicMachine;
 
 const MICROSECOND_PS: u64 = 1_000_000;
 

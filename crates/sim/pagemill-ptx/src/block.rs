@@ -12,7 +12,6 @@ use crate::exec::run::{Machine, Stop};
 use crate::exec::service::Output;
 use crate::exec::step::{MemoryAccess, Step, StepEnd, StepTotals};
 use crate::exec::warp::{Warp, WarpState};
-use crate::host_cache::warm;
 use crate::ir::info::Prefix;
 use crate::ir::line::{FULL, LANES, Line, Registers};
 use crate::launch::{Executor, Launch};
@@ -21,6 +20,7 @@ use crate::native::{Native, Purpose, Routine, Windows};
 use crate::pace::Pace;
 use crate::trap::{Fault, Trap, TrapKind};
 use crate::window;
+use pagemill_types::warm;
 use presets::{of_block, preset_registers};
 
 /// PTX instructions of a warp in a functional run before the others of its block have a turn.

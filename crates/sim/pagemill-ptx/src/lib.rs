@@ -16,7 +16,6 @@ mod error;
 mod exec;
 mod functional;
 mod heap;
-pub mod host_cache;
 mod ir;
 mod kernel;
 mod launch;

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
+use pagemill_nic::NicMachine;
 use pagemill_report::{ClaimSpec, Plot, Selection};
-use pagemill_sim::nic::NicMachine;
 
 use crate::digest::Identity;
 use crate::document::{Kind, Node, Origin, Reader, SourceText, Table, parse_document};

@@ -4,7 +4,7 @@
 mod gtx480;
 
 use gtx480::gtx480;
-#[path = "../../pagemill-sim/tests/common/a100.rs"]
+#[path = "../../../pages/pagemill-pages/tests/common/a100.rs"]
 mod a100;
 
 use a100::a100_pcie4_x86;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use pagemill_nic::{NicMachine, TablePlace};
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{Machine, NicPoint, NicWorkload, PointSpec, load_nic_machine, load_text};
-use pagemill_sim::nic::{NicMachine, TablePlace};
 
 const SOUND: &str = r#"
 title = "A test"

@@ -1,18 +1,20 @@
 //! Host time of simulated reads beyond the memory of a GPU.
 
+#[path = "../../../pages/pagemill-pages/tests/common/a100.rs"]
+mod a100;
 #[allow(dead_code, reason = "tests use the rest")]
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use common::a100::a100_pcie4_x86;
+use a100::a100_pcie4_x86;
 use std::hint::black_box;
 
 use common::patterns;
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use pagemill_pages::patterns::{UvmMachine, UvmPoint, run as run_pattern};
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant};
-use pagemill_sim::uvm::{self, UvmMachine, UvmPoint};
 use pagemill_testkit::bench::{cost, rate};
 use pagemill_types::PageSize;
 
@@ -43,7 +45,7 @@ fn run(pattern: AccessPattern, strategy: &str) -> u64 {
             POLICIES.find("multi-range").expect("it is listed"),
         ),
     };
-    let report = uvm::run(&machine(), &point).expect("the point is sound");
+    let report = run_pattern(&machine(), &point).expect("the point is sound");
     black_box(report).reads
 }
 

@@ -1,8 +1,8 @@
 //! What a CUDA runtime asks of a GPU, against what the host could work out by hand.
 
 use crate::common::gtx480::gtx480;
+use pagemill_pages::parts::link::Direction;
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
-use pagemill_sim::parts::link::Direction;
 use pagemill_sim::{Gpu, GpuError, GpuMachine, Options, Report, TransferMode};
 use pagemill_types::{PageSize, Picos, VirtAddr};
 

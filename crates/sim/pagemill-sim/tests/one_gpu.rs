@@ -4,9 +4,9 @@
 use crate::common::patterns::{
     MIB, driven, in_the_loop_of_patterns, in_the_loop_of_programs, machine, multi_range, point,
 };
+use pagemill_pages::patterns::{UvmPoint, UvmReport};
 use pagemill_policy::residency::AccessPattern;
 use pagemill_sim::gpu::{Report, TransferMode};
-use pagemill_sim::uvm::{UvmPoint, UvmReport};
 
 /// The point in both loops.
 fn both(point: &UvmPoint, mode: TransferMode) -> (UvmReport, Report) {

@@ -7,7 +7,7 @@ use super::waiter::settle;
 use super::{Done, address, api, call_stack, captured_memory, driver, give, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{Extent, Runtime, Side, StreamId, Turn};
-use pagemill_sim::hints::{self, Action, PageAdvice};
+use pagemill_pages::hints::{self, Action, PageAdvice};
 
 /// Rows of pitched memory start at multiples of this.
 const PITCH_BYTES: usize = 512;

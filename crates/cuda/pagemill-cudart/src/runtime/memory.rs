@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use pagemill_pages::hints::{self, Action, PAGE_BYTES, PageAdvice};
 use pagemill_ptx::Defect;
-use pagemill_sim::hints::{self, Action, PAGE_BYTES, PageAdvice};
 use pagemill_sim::{Buffer, TransferMode};
 use pagemill_types::VirtAddr;
 

@@ -30,8 +30,8 @@ mod work;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use pagemill_pages::parts::link::Direction;
 use pagemill_ptx::Defect;
-use pagemill_sim::parts::link::Direction;
 use pagemill_sim::{Gpu, GpuMachine, ModuleId, Options, Report, TransferMode};
 use pagemill_types::Picos;
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
-use pagemill_sim::hints::PAGE_BYTES;
+use pagemill_pages::hints::PAGE_BYTES;
 use pagemill_sim::{Arrived, TransferMode};
 use pagemill_types::{PageSize, Picos};
 

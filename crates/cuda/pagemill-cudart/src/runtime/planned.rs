@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use pagemill_pages::hints::{Action, Side};
 use pagemill_sim::Buffer;
-use pagemill_sim::hints::{Action, Side};
 
 use super::Runtime;
 use super::memory::Kind;

@@ -1,8 +1,8 @@
 //! The runs behind an advice: of all the data, or of so much that the answer takes seconds.
 
+use pagemill_pages::patterns::{UvmMachine, UvmPoint, UvmReport, run_watched};
 use pagemill_policy::residency::{BLOCK_BYTES, StrategyEntry};
 use pagemill_run::{PointError, available_cores, run_all};
-use pagemill_sim::uvm::{UvmMachine, UvmPoint, UvmReport, run_watched};
 
 use crate::failure::Failure;
 use crate::progress;

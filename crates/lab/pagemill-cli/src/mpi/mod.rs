@@ -19,11 +19,11 @@ use pagemill_fabric::board::StationView;
 use pagemill_fabric::job::PATIENCE_DEFAULT as PATIENCE;
 use pagemill_fabric::launch::{self, Behavior, Clocks, ComputeTime, Job};
 use pagemill_linux::children::{self, AtKill};
+use pagemill_nic::{NicMachine, NodeSpec};
 use pagemill_report::{OutputDir, PageMap};
 use pagemill_run::{result_set, terminal_view};
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{Point, PointSpec, Scenario, load_text};
-use pagemill_sim::nic::{NicMachine, NodeSpec};
 use pagemill_types::Picos;
 
 use crate::failure::Failure;

@@ -2,10 +2,10 @@
 
 use pagemill_fabric::board::StationView;
 use pagemill_fabric::counters::{Cause, Counter, share};
+use pagemill_nic::{NicCounts, TranslationCounts};
 use pagemill_report::Row;
 use pagemill_run::{MpiReport, RankReport, row_of_rank as row};
 use pagemill_scenario::Point;
-use pagemill_sim::nic::{NicCounts, TranslationCounts};
 use pagemill_types::Picos;
 
 /// A kind of call: its name, and the counters of its operations, their bytes, its software, and waiting for it.

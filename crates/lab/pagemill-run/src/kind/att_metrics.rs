@@ -1,7 +1,7 @@
 //! Metrics of the address translation table, for every kind that has one.
 
+use pagemill_nic::TranslationCounts;
 use pagemill_report::ColumnKind::{Count, Rate};
-use pagemill_sim::nic::TranslationCounts;
 
 use crate::quotient::quotient;
 use pagemill_report::metric::Metric;

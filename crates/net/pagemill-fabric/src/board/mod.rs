@@ -19,7 +19,7 @@ pub use stations::{Bases, JoinError, NEVER, StationView};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use pagemill_sim::nic::NodeSpec;
+use pagemill_nic::NodeSpec;
 use pagemill_types::Picos;
 
 use bells::Bells;

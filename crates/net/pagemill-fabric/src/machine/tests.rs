@@ -1,9 +1,9 @@
 use super::*;
-use pagemill_policy::translation::LargePages;
-use pagemill_sim::nic::{
+use pagemill_nic::{
     DescriptorPath, GpuMemorySpec, IommuSpec, KeySpec, PagingSpec, RegistrationMode,
     RegistrationSpec, TablePlace,
 };
+use pagemill_policy::translation::LargePages;
 use pagemill_types::{PageSize, Picos};
 
 #[test]

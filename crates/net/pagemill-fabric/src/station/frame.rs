@@ -1,6 +1,6 @@
 //! What goes through a ring: a packet of the simulated network, what libfabric adds to it, and the payload.
 
-use pagemill_sim::nic::{
+use pagemill_nic::{
     Body, CallKind, Departure, Flight, FlightKind, Key, Lane, MemoryKey, Packet, Place, PortId,
     Request, Status,
 };

@@ -17,7 +17,7 @@ mod wait;
 
 use std::collections::BTreeMap;
 
-use pagemill_sim::nic::{
+use pagemill_nic::{
     Cause, NicCall, NicMachine, NodeSpec, Packet, Rank, Receive, Request, Rma, Send, Step, Traced,
 };
 use pagemill_types::{CheckSchedule, Invariants, Picos};
@@ -37,7 +37,7 @@ use trail::Trail;
 use turns::Locking;
 
 pub use order::Settings;
-pub use pagemill_sim::nic::{SpecError, Status};
+pub use pagemill_nic::{SpecError, Status};
 pub use remote_key::{REGISTRATIONS_MAX, RemoteKey};
 pub use requests::{Done, Kind, Outcome, Ticket};
 pub use wait::Wait;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pagemill_sim::nic::{Body, MessageId, Packet, Request};
+use pagemill_nic::{Body, MessageId, Packet, Request};
 
 use super::trail::Trail;
 

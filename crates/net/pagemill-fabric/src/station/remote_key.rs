@@ -1,4 +1,4 @@
-use pagemill_sim::nic::Key;
+use pagemill_nic::Key;
 
 /// Bits of a key that number the registration's place, and that count how often the place was used.
 const PLACE_BITS: u32 = 12;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pagemill_sim::nic::{Completion, Request, Status};
+use pagemill_nic::{Completion, Request, Status};
 
 use crate::counters::Counter;
 use crate::memory::{Buffer, Memory};

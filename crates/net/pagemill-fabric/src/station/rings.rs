@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use pagemill_sim::nic::NicMachine;
+use pagemill_nic::NicMachine;
 
 use crate::board::{Board, Consumer, NEVER, Producer};
 

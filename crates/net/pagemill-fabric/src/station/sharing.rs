@@ -3,7 +3,7 @@
 //! A station asks at a time only when no other of its node can ask before, and has repeated all that they asked before. So the copies
 //! stay the same without a process that owns the interface (`docs/adr/0008-fabric.md`).
 
-use pagemill_sim::nic::{NicCall, Packet};
+use pagemill_nic::{NicCall, Packet};
 
 use crate::board::NEVER;
 use crate::counters::Counter;

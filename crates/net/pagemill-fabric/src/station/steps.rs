@@ -1,8 +1,6 @@
 //! Carrying out what the simulated interface says.
 
-use pagemill_sim::nic::{
-    Body, Cause, Completion, Moment, Packet, Request, Sent, Status, Step, Traced,
-};
+use pagemill_nic::{Body, Cause, Completion, Moment, Packet, Request, Sent, Status, Step, Traced};
 
 use crate::counters::Counter;
 use crate::events::What;

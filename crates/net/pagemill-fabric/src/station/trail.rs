@@ -1,6 +1,6 @@
 //! The way of a message through time: what each part of it was spent on, from the call of its sender on.
 
-use pagemill_sim::nic::{Cause, Moment, Traced};
+use pagemill_nic::{Cause, Moment, Traced};
 
 /// Parts that a trail keeps. Where there are more, the oldest become one.
 pub const PARTS_MAX: usize = 24;

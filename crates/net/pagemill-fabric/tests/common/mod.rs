@@ -9,7 +9,7 @@ use pagemill_fabric::board::StationView;
 use pagemill_fabric::counters::Counter;
 use pagemill_fabric::events::RankEvents;
 use pagemill_fabric::launch::{Behavior, Clocks, Job, LIBRARY};
-use pagemill_sim::nic::{NicMachine, NodeSpec};
+use pagemill_nic::{NicMachine, NodeSpec};
 
 /// Real time that one program may take. Far more than it does; a hang is an error, not a wait.
 const LIMIT: Duration = Duration::from_secs(240);

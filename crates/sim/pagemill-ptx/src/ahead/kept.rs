@@ -1,10 +1,10 @@
 //! Steps of a warp that were made and not asked for.
 
 use crate::exec::step::{AccessSpace, LanePlaces, Step, StepEnd, StepTotals};
-use crate::host_cache::warm;
 use crate::ir::code::{AccessKind, CacheHint};
 use crate::ir::line::LANES;
 use crate::trap::Trap;
+use pagemill_types::warm;
 use std::collections::BTreeMap;
 
 /// A step in one line of the host's cache.

@@ -12,13 +12,13 @@ use super::residents::{Patience, Residents};
 use crate::ast::Space;
 use crate::exec::service::Output;
 use crate::exec::step::StepTotals;
-use crate::host_cache::WARPS_HELD;
 use crate::ir::code::{AccessKind, Code, MatrixInst, MemoryInst, Service};
 use crate::ir::op::Op;
 use crate::launch::Launch;
 use crate::memory::{
     Allocation, DeviceMemory, Part, Spare, Stored, Uses, WORD_BYTES, put_in_place,
 };
+use pagemill_types::WARPS_HELD;
 
 /// Threads of a launch times instructions of its kernel from which on it is worth it: less than what starting threads costs.
 const WORK_MIN: u64 = 1 << 17;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use pagemill_pages::shared_cache::{CopyTime, FlushScope, OnEnd, PlainOrder, SharedCacheMachine};
 use pagemill_policy::coloring::quota::{QUOTA_POLICIES, QuotaPolicyEntry};
 use pagemill_policy::coloring::{Color, ColorRange};
-use pagemill_sim::shared_cache::{CopyTime, FlushScope, OnEnd, PlainOrder, SharedCacheMachine};
 use pagemill_workloads::{CPU_PROGRAMS, CpuProgramInfo, Values};
 
 use super::input::PointInput;

@@ -1,6 +1,6 @@
 //! `kind = "mpi"`: an unmodified MPI program whose ranks each have a simulated network interface.
 
-use pagemill_sim::nic::NicMachine;
+use pagemill_nic::NicMachine;
 
 use super::cuda::command;
 use super::input::PointInput;

@@ -1,7 +1,7 @@
 //! `kind = "nic"`: communication over simulated network interfaces.
 
-use pagemill_sim::nic::NicMachine;
-use pagemill_sim::nic::pattern::{
+use pagemill_nic::NicMachine;
+use pagemill_nic::pattern::{
     AddressOrder, Addresses, BandwidthSpec, DmaSpec, ExchangePattern, ExchangeSpec, LatencySpec,
     Level, PortsSpec,
 };

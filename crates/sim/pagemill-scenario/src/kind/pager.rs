@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use pagemill_pages::paging::{Order, PagerMachine, Pattern, StoreCost};
 use pagemill_policy::migration::{POLICIES, PolicyEntry};
 use pagemill_policy::paging::{PagingSpec, READ_AHEADS, ReadAheadEntry, UNIT_BYTES};
 use pagemill_policy::residency::{EVICTIONS, EvictionEntry, GROWTHS, GrowthEntry};
-use pagemill_sim::paging::{Order, PagerMachine, Pattern, StoreCost};
 use pagemill_types::PageSize;
 
 use super::coloring::existing_file;

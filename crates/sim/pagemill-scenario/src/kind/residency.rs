@@ -1,8 +1,8 @@
 //! `kind = "residency"`: the oversubscription benchmark on a GPU with unified memory.
 
+use pagemill_pages::patterns::{UvmMachine, UvmPoint};
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_policy::residency::{AccessPattern, BLOCK_BYTES, STRATEGIES, Variant};
-use pagemill_sim::uvm::{UvmMachine, UvmPoint};
 use pagemill_types::PageSize;
 
 use super::input::PointInput;
@@ -50,7 +50,7 @@ impl ResidencyPoint {
             .machine
             .and_then(|file| machine::gpu::read(file, PageSize::MIB_2, input.reader));
         let (machine, point) = (machine?, point?);
-        let Some(spec) = UvmMachine::of(&machine.spec) else {
+        let Some(spec) = machine.spec.for_patterns() else {
             root.report(no_driver(&machine.name, root.origin_of("machine")));
             return None;
         };

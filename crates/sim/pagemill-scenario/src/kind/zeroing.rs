@@ -1,7 +1,7 @@
 //! `kind = "zeroing"`: huge page faults, and who clears the pages.
 
+use pagemill_pages::fault_path::{FaultPathMachine, FaultPathSpec, Program};
 use pagemill_policy::zeroing::{Mode, Settings, Watermarks};
-use pagemill_sim::fault_path::{FaultPathMachine, FaultPathSpec, Program};
 use pagemill_types::Picos;
 
 use super::input::PointInput;

@@ -1,7 +1,7 @@
 //! The values of cores that share a cache.
 
-use pagemill_sim::parts::cache::CacheSpec;
-use pagemill_sim::shared_cache::{CoreSpec, MemorySpec, PagingSpec, SharedCacheMachine};
+use pagemill_pages::parts::cache::CacheSpec;
+use pagemill_pages::shared_cache::{CoreSpec, MemorySpec, PagingSpec, SharedCacheMachine};
 
 use super::Machine;
 use crate::document::Reader;

@@ -1,14 +1,14 @@
 //! The values of a simulated GPU.
 
+use pagemill_pages::parts::cache::CacheSpec;
+use pagemill_pages::parts::dram::DramSpec;
+use pagemill_pages::parts::link::{LinkSpec, ReadSpec};
+use pagemill_pages::parts::page_walk::WalkerSpec;
+use pagemill_pages::parts::tlb::TlbSpec;
 use pagemill_policy::residency::{
     AHEADS, AccessCounterSpec, CounterRegion, DriverPolicy, EVICTIONS, GROWTHS, HostPage,
     LeastRecentlyUsed, PageTables, ThrashingSpec,
 };
-use pagemill_sim::parts::cache::CacheSpec;
-use pagemill_sim::parts::dram::DramSpec;
-use pagemill_sim::parts::link::{LinkSpec, ReadSpec};
-use pagemill_sim::parts::page_walk::WalkerSpec;
-use pagemill_sim::parts::tlb::TlbSpec;
 use pagemill_sim::{
     AfterFullBuffer, AtomicSpec, CpuReturn, DriverCosts, DriverMachine, FaultOrder, FaultSpec,
     GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming, InstructionTimings,

@@ -8,7 +8,7 @@ pub(crate) mod zeroing;
 
 use std::cell::RefCell;
 
-use pagemill_sim::SpecError;
+use pagemill_pages::SpecError;
 
 use crate::document::{Node, Origin, Reader};
 use crate::error::Problem;

@@ -1,12 +1,12 @@
 //! The values of a simulated network interface and its node.
 
-use pagemill_policy::routing::{ROUTINGS, TopologySpec};
-use pagemill_policy::translation::{AttSpec, LargePages, ORGANIZATIONS, TableLayout};
-use pagemill_sim::nic::{
+use pagemill_nic::{
     DescriptorPath, EngineSpec, GpuMemorySpec, HostSpec, IommuSpec, KeySpec, MessageSpec,
     NetworkSpec, NicMachine, PagingSpec, PortSpec, RegistrationMode, RegistrationSpec, TablePlace,
     TableSpec, WireSpec,
 };
+use pagemill_policy::routing::{ROUTINGS, TopologySpec};
+use pagemill_policy::translation::{AttSpec, LargePages, ORGANIZATIONS, TableLayout};
 
 use super::Machine;
 use crate::document::{Node, Reader};

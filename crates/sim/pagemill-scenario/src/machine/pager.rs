@@ -1,6 +1,6 @@
 //! What the parts of the pager cost on a computer: files that `pagemill doctor pager` writes.
 
-use pagemill_sim::paging::{BatchCost, PagerMachine, StoreCost};
+use pagemill_pages::paging::{BatchCost, PagerMachine, StoreCost};
 use pagemill_types::Picos;
 
 use super::Machine;

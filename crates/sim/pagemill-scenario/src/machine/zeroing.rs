@@ -1,6 +1,6 @@
 //! The values of a core, its helper, and the engines that clear pages.
 
-use pagemill_sim::fault_path::{CoreSpec, EngineSpec, FaultPathMachine, HelperSpec};
+use pagemill_pages::fault_path::{CoreSpec, EngineSpec, FaultPathMachine, HelperSpec};
 
 use super::Machine;
 use crate::document::Reader;

@@ -1,7 +1,7 @@
 //! What can go wrong between a host program and its GPU.
 
-use crate::SpecError;
 use crate::gpu::sm::occupancy::Occupancy;
+use pagemill_pages::SpecError;
 use pagemill_ptx::{LaunchError, MemoryError, PtxError, Trap};
 use std::fmt;
 

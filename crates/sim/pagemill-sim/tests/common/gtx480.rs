@@ -1,16 +1,16 @@
 //! The GPU of `machines/gtx480.toml`, for crates whose tests cannot read it: a test of `pagemill-scenario` holds both equal.
 
+use pagemill_pages::parts::cache::CacheSpec;
+use pagemill_pages::parts::dram::DramSpec;
+use pagemill_pages::parts::link::LinkSpec;
+use pagemill_pages::parts::page_walk::WalkerSpec;
+use pagemill_pages::parts::tlb::TlbSpec;
 use pagemill_policy::residency::LeastRecentlyUsed;
 use pagemill_sim::gpu::{
     AfterFullBuffer, CpuReturn, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming,
     InstructionTimings, InterconnectSpec, IssueOrder, L1Loads, Memory, MergeScope, Placement,
     SmSpec, StallScope, TlbScope, Translation, Validity,
 };
-use pagemill_sim::parts::cache::CacheSpec;
-use pagemill_sim::parts::dram::DramSpec;
-use pagemill_sim::parts::link::LinkSpec;
-use pagemill_sim::parts::page_walk::WalkerSpec;
-use pagemill_sim::parts::tlb::TlbSpec;
 use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
 
 const fn timing(issue_cycles: u32, latency_cycles: u32) -> InstructionTiming {

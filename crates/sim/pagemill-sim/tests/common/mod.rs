@@ -1,6 +1,5 @@
 //! Small synthetic programs and the machines they run on.
 
-pub mod a100;
 pub mod gtx480;
 pub mod patterns;
 

@@ -1,14 +1,14 @@
 //! The built-in patterns, in either of the two loops that run them.
 
 use super::gtx480::gtx480;
+use pagemill_pages::parts::link::ReadSpec;
+use pagemill_pages::patterns::{UvmPoint, UvmReport, run};
 use pagemill_policy::migration::{MigrationSpec, POLICIES};
 use pagemill_policy::residency::{AccessPattern, STRATEGIES, Variant};
 use pagemill_sim::gpu::{
     DriverMachine, DriverRun, FaultOrder, FaultSpec, GpuMachine, Host, Memory, Options,
     PatternCosts, PatternGrid, Report, TransferMode, Translation, TranslationSpec,
 };
-use pagemill_sim::parts::link::ReadSpec;
-use pagemill_sim::uvm::{UvmMachine, UvmPoint, UvmReport, run};
 use pagemill_types::{Bandwidth, PageSize, Picos};
 
 pub const MIB: u64 = 1 << 20;
@@ -84,7 +84,9 @@ pub fn point(pattern: AccessPattern, strategy: &str, factor: f64, loops: u32) ->
 
 /// The point in the fast loop of the patterns.
 pub fn in_the_loop_of_patterns(machine: &GpuMachine, point: &UvmPoint) -> UvmReport {
-    let patterns = UvmMachine::of(machine).expect("it has all that patterns need");
+    let patterns = machine
+        .for_patterns()
+        .expect("it has all that patterns need");
     run(&patterns, point).expect("a valid point")
 }
 
@@ -94,7 +96,9 @@ pub fn in_the_loop_of_programs(
     point: &UvmPoint,
     mode: TransferMode,
 ) -> Report {
-    let patterns = UvmMachine::of(machine).expect("it has all that patterns need");
+    let patterns = machine
+        .for_patterns()
+        .expect("it has all that patterns need");
     let spec = point.pattern_spec(&patterns);
     let mut host = Host::new(machine, mode, Options::default()).expect("a valid machine");
     let buffer = host.alloc("data", spec.bytes).expect("there is room");

@@ -1,4 +1,4 @@
-use pagemill_sim::shared_cache::Reference;
+use pagemill_pages::shared_cache::Reference;
 use pagemill_types::VirtAddr;
 
 /// Takes note of accesses.

@@ -37,7 +37,7 @@ trait CpuProgram {
 }
 
 #[cfg(test)]
-fn run_to_end(program: &mut impl CpuProgram) -> Vec<pagemill_sim::shared_cache::Reference> {
+fn run_to_end(program: &mut impl CpuProgram) -> Vec<pagemill_pages::shared_cache::Reference> {
     let mut memory = Recorder::default();
     while program.items() > 0 {
         (0..program.items()).for_each(|index| program.item(index, &mut memory));

@@ -1,4 +1,4 @@
-use pagemill_sim::shared_cache::ReferenceStream;
+use pagemill_pages::shared_cache::ReferenceStream;
 use pagemill_types::{Registry, named};
 
 use super::{

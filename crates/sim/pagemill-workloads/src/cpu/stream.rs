@@ -1,4 +1,4 @@
-use pagemill_sim::shared_cache::{Reference, ReferenceStream, StreamError};
+use pagemill_pages::shared_cache::{Reference, ReferenceStream, StreamError};
 
 use super::{CpuProgram, Recorder};
 

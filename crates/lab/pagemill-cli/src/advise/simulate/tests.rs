@@ -1,4 +1,4 @@
-#[path = "../../../../../sim/pagemill-sim/tests/common/a100.rs"]
+#[path = "../../../../../pages/pagemill-pages/tests/common/a100.rs"]
 mod a100;
 
 use a100::a100_pcie4_x86;

@@ -1,9 +1,9 @@
 //! What tasks on a shared cache are measured by.
 
+use pagemill_pages::shared_cache::{CacheUse, TaskReport};
 use pagemill_policy::coloring::{ColorRange, MissCurve, Sensitivity, SensitivityRule};
 use pagemill_report::ColumnKind::{Count, Number, Rate, Text, TimeNs};
 use pagemill_report::{Column, Row, Value};
-use pagemill_sim::shared_cache::{CacheUse, TaskReport};
 use pagemill_types::Picos;
 
 use crate::quotient::{nanoseconds, quotient};

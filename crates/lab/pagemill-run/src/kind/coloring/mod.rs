@@ -5,13 +5,13 @@ mod metrics;
 mod plots;
 mod streams;
 
-use pagemill_policy::coloring::MissCurve;
-use pagemill_report::{ColumnKind, Row};
-use pagemill_scenario::{ColoringPages, ColoringPoint, Point, TaskSource};
-use pagemill_sim::shared_cache::{
+use pagemill_pages::shared_cache::{
     PageSource, Partition, PlainOrder, SharedCacheError, SharingSpec, TaskReport, profile,
     run as run_tasks,
 };
+use pagemill_policy::coloring::MissCurve;
+use pagemill_report::{ColumnKind, Row};
+use pagemill_scenario::{ColoringPages, ColoringPoint, Point, TaskSource};
 
 use pagemill_types::Picos;
 

@@ -2,8 +2,8 @@
 
 use std::fs::File;
 
+use pagemill_pages::shared_cache::{Reference, ReferenceStream, StreamError};
 use pagemill_scenario::TaskSource;
-use pagemill_sim::shared_cache::{Reference, ReferenceStream, StreamError};
 use pagemill_trace::{Access, Trace, open};
 use pagemill_types::VirtAddr;
 

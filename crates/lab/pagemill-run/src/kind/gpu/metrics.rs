@@ -1,8 +1,8 @@
 //! What a GPU run is measured by.
 
+use pagemill_pages::parts::cache::CacheCounts;
 use pagemill_report::ColumnKind::{Bytes, BytesPerSecond, Count, Number, Rate, Text, TimeNs};
 use pagemill_report::{Column, Row, Value};
-use pagemill_sim::parts::cache::CacheCounts;
 use pagemill_sim::{MigrationCounts, Report, Sampling};
 use pagemill_types::{Clock, Picos};
 use pagemill_workloads::Checked;

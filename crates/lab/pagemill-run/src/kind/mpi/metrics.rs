@@ -1,7 +1,7 @@
 //! What a rank, or one kind of its calls, is measured by.
 
+use pagemill_nic::{Cause, NicCounts, TranslationCounts};
 use pagemill_report::ColumnKind::{Bytes, Count, TimeNs};
-use pagemill_sim::nic::{Cause, NicCounts, TranslationCounts};
 use pagemill_types::Picos;
 
 use super::super::att_metrics::{Translates, att_lookups, att_miss_rate, att_misses};

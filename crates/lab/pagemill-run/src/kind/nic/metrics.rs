@@ -1,8 +1,8 @@
 //! What a network run is measured by.
 
+use pagemill_nic::pattern::{BandwidthSpec, DmaReport, DmaSpec, LatencySpec, PortsReport};
+use pagemill_nic::{NetworkCounts, NicCounts, TranslationCounts, WorldReport};
 use pagemill_report::ColumnKind::{Bytes, BytesPerSecond, Count, Number, Rate, TimeNs};
-use pagemill_sim::nic::pattern::{BandwidthSpec, DmaReport, DmaSpec, LatencySpec, PortsReport};
-use pagemill_sim::nic::{NetworkCounts, NicCounts, TranslationCounts, WorldReport};
 use pagemill_types::Picos;
 
 use super::super::att_metrics::{Translates, att_lookups, att_miss_rate, att_misses};

@@ -3,9 +3,9 @@
 mod metrics;
 mod plots;
 
+use pagemill_nic::pattern::{run_dma, run_ports};
 use pagemill_report::{ColumnKind, Row};
 use pagemill_scenario::{NicPoint, NicWorkload, Point};
-use pagemill_sim::nic::pattern::{run_dma, run_ports};
 
 use super::View;
 use crate::Outcome;

@@ -1,8 +1,8 @@
 //! What a replay is measured by: the names of `pagemill pager run`.
 
+use pagemill_pages::paging::PagingReport;
 use pagemill_policy::paging::UNIT_BYTES;
 use pagemill_report::ColumnKind::{Bytes, Count, TimeNs};
-use pagemill_sim::paging::PagingReport;
 
 use crate::quotient::nanoseconds;
 use pagemill_report::metric::Metric;

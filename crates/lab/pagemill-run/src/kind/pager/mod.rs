@@ -2,10 +2,10 @@
 
 mod metrics;
 
+use pagemill_pages::paging::{Touches, replay, replay_recorded};
 use pagemill_policy::paging::{PagingSpec, Trace, UNIT_BYTES};
 use pagemill_report::{ColumnKind, Row};
 use pagemill_scenario::{PagerPoint, PagerSource, Point};
-use pagemill_sim::paging::{Touches, replay, replay_recorded};
 
 use super::View;
 use crate::pool::PointError;

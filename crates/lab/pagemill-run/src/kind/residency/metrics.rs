@@ -1,7 +1,7 @@
 //! What a residency run is measured by.
 
+use pagemill_pages::patterns::UvmReport;
 use pagemill_report::ColumnKind::{Bytes, BytesPerSecond, Count, Rate, Text, TimeNs};
-use pagemill_sim::uvm::UvmReport;
 
 use pagemill_report::metric::Metric;
 

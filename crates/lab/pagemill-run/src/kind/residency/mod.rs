@@ -3,8 +3,8 @@
 mod metrics;
 mod plots;
 
+use pagemill_pages::patterns::{self, UvmError};
 use pagemill_scenario::{Point, ResidencyPoint};
-use pagemill_sim::uvm::{self, UvmError};
 
 use super::View;
 use crate::pool::PointError;
@@ -41,7 +41,7 @@ pub fn run(
         options.report(point, done);
         !options.is_stopped()
     };
-    let ran = uvm::run_watched(
+    let ran = patterns::run_watched(
         &spec.machine.spec,
         &spec.point,
         options.events_max,

@@ -1,7 +1,7 @@
 //! What a run of the fault path is measured by.
 
+use pagemill_pages::fault_path::FaultPathReport;
 use pagemill_report::ColumnKind::{Count, Number, TimeNs};
-use pagemill_sim::fault_path::FaultPathReport;
 use pagemill_types::Clock;
 
 use crate::quotient::nanoseconds;

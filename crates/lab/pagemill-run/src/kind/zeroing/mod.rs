@@ -3,9 +3,9 @@
 mod metrics;
 mod plots;
 
+use pagemill_pages::fault_path;
 use pagemill_report::{ColumnKind, Row};
 use pagemill_scenario::{Point, ZeroingPoint};
-use pagemill_sim::fault_path;
 
 use super::View;
 use crate::Outcome;

@@ -1,4 +1,4 @@
-use pagemill_sim::nic::Cause;
+use pagemill_nic::Cause;
 use proptest::prelude::*;
 
 use super::*;

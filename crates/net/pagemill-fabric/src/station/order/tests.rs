@@ -1,7 +1,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use pagemill_sim::nic::{NicMachine, NodeSpec};
+use pagemill_nic::{NicMachine, NodeSpec};
 use pagemill_types::{Invariants, Picos};
 
 use crate::board::Board;

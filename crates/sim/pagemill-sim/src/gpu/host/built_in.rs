@@ -1,14 +1,14 @@
 //! The host of a built-in program: one thread that waits for each of its calls, and what it does around launches because of
 //! the transfer mode.
 
-use crate::SpecError;
 use crate::gpu::error::GpuError;
 use crate::gpu::host::device::{Buffer, Gpu, Options, TransferMode};
 use crate::gpu::host::program::{Arg, LaunchShape, ModuleId, pack_arguments};
 use crate::gpu::host::report::{LaunchReport, Report};
 use crate::gpu::machine::{GpuMachine, HostCopies, HostReads};
 use crate::gpu::stream::GridStream;
-use crate::parts::link::Direction;
+use pagemill_pages::SpecError;
+use pagemill_pages::parts::link::Direction;
 use pagemill_types::{Picos, VirtAddr};
 use std::ops::Range;
 

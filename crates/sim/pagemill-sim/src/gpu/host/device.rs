@@ -1,7 +1,6 @@
 //! The GPU as a host program sees it: memory, copies, launches. The host has the clock: what takes time gets the time at which
 //! the host asks for it, and returns when it is done.
 
-use crate::SpecError;
 use crate::gpu::common::addresses::MANAGED_BASE;
 use crate::gpu::error::GpuError;
 use crate::gpu::host::allocated::Allocated;
@@ -13,10 +12,11 @@ use crate::gpu::host::timing_model::TimingModel;
 use crate::gpu::machine::{GpuMachine, InstructionTimings, IssueOrder, Placement};
 use crate::gpu::memory::path::MemoryPath;
 use crate::gpu::pages::Pages;
-use crate::gpu::pages::events;
 use crate::gpu::stream::GridStream;
-use crate::parts::link::Direction;
-use crate::timeline::Timeline;
+use pagemill_pages::SpecError;
+use pagemill_pages::Timeline;
+use pagemill_pages::managers::events;
+use pagemill_pages::parts::link::Direction;
 use pagemill_policy::migration::{Migration, MigrationSpec, MigrationSpecError};
 use pagemill_policy::residency::StrategyEntry;
 use pagemill_ptx::{DeviceMemory, Executor, Output, Patience};

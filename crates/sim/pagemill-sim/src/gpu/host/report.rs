@@ -1,10 +1,11 @@
 //! Results of a whole run.
 
-use crate::gpu::common::ledger::{AllocationReport, LineReport};
 use crate::gpu::host::allocated::Allocated;
 use crate::gpu::host::detail::Detail;
-use crate::gpu::stats::{ExecutionStats, LaunchStats, MemoryStats};
-use crate::timeline::Timeline;
+use crate::gpu::stats::{ExecutionStats, LaunchStats};
+use pagemill_pages::MemoryStats;
+use pagemill_pages::Timeline;
+use pagemill_pages::managers::ledger::{AllocationReport, LineReport};
 use pagemill_types::Picos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

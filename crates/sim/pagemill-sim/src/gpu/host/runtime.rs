@@ -2,12 +2,12 @@
 //! owns, freeing, prefetching.
 
 use crate::gpu::common::addresses::MANAGED_BASE;
-use crate::gpu::common::ledger::managed_name;
 use crate::gpu::error::GpuError;
 use crate::gpu::host::device::{Buffer, Gpu, MAX_PAGES};
 use crate::gpu::host::program::{LoadedModule, ModuleId};
 use crate::gpu::memory::partition_slice::Writer;
-use crate::parts::link::Direction;
+use pagemill_pages::managers::ledger::managed_name;
+use pagemill_pages::parts::link::Direction;
 use pagemill_policy::residency::{Action, PageAdvice};
 use pagemill_ptx::{DeviceMemory, Finding, Kernel, MemoryError, Texture};
 use pagemill_types::{PageSize, Picos, VirtAddr};

@@ -3,7 +3,6 @@
 
 mod untimed;
 
-use crate::gpu::common::ledger::{LineAccount, LineReport};
 use crate::gpu::error::{GpuError, LaunchFailure};
 use crate::gpu::host::detail::Detail;
 use crate::gpu::host::device::TransferMode;
@@ -14,10 +13,12 @@ use crate::gpu::memory::partition_slice::Writer;
 use crate::gpu::memory::path::MemoryPath;
 use crate::gpu::sm::outcome::RunError;
 use crate::gpu::sm::run::Engine;
-use crate::gpu::stats::{ExecutionStats, LaunchStats, MemoryStats};
+use crate::gpu::stats::{ExecutionStats, LaunchStats};
 use crate::gpu::stream::{GridStream, StreamFailure};
-use crate::parts::link::Direction;
-use crate::timeline::{TimelineEvent, TimelineKind};
+use pagemill_pages::MemoryStats;
+use pagemill_pages::managers::ledger::{LineAccount, LineReport};
+use pagemill_pages::parts::link::Direction;
+use pagemill_pages::{TimelineEvent, TimelineKind};
 use pagemill_policy::residency::{Action, Call, Placement};
 use pagemill_ptx::{Patience, readable_name};
 use pagemill_types::Picos;

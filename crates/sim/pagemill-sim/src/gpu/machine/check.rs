@@ -1,12 +1,12 @@
 //! Finds values that no machine can have.
 
-use crate::SpecError;
 use crate::gpu::machine::{GpuMachine, Memory, Translation, WriteBursts};
-use crate::parts::cache::CacheSpec;
-use crate::parts::dram::DramSpec;
-use crate::parts::event_heap::WARP_BITS;
-use crate::parts::page_walk::WalkerSpec;
-use crate::parts::tlb::TlbSpec;
+use pagemill_pages::SpecError;
+use pagemill_pages::parts::cache::CacheSpec;
+use pagemill_pages::parts::dram::DramSpec;
+use pagemill_pages::parts::event_heap::WARP_BITS;
+use pagemill_pages::parts::page_walk::WalkerSpec;
+use pagemill_pages::parts::tlb::TlbSpec;
 use pagemill_types::Picos;
 
 /// Warps that the event loop can tell apart.

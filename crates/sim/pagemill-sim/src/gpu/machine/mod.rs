@@ -1,16 +1,19 @@
 //! What a simulated GPU is: plain values, checked once.
 
 mod check;
+mod patterns;
 
 pub use crate::gpu::common::request::L1Loads;
 use crate::gpu::common::stall::StallScope;
-use crate::gpu::memory::translation::TranslationSpec;
-use crate::gpu::pages::driver::spec::DriverMachine;
-use crate::parts::cache::CacheSpec;
-use crate::parts::dram::DramSpec;
-use crate::parts::link::LinkSpec;
-use crate::parts::page_walk::WalkerSpec;
-use crate::parts::tlb::TlbSpec;
+use pagemill_pages::managers::{
+    AfterFullBuffer, CpuReturn, DriverMachine, MergeScope, TransactionChain, Validity,
+};
+use pagemill_pages::parts::cache::CacheSpec;
+use pagemill_pages::parts::dram::DramSpec;
+use pagemill_pages::parts::link::LinkSpec;
+use pagemill_pages::parts::page_walk::WalkerSpec;
+use pagemill_pages::parts::tlb::TlbSpec;
+use pagemill_pages::parts::translation::TranslationSpec;
 use pagemill_policy::residency::{EvictionEntry, LeastRecentlyUsed};
 pub use pagemill_ptx::IssueOrder;
 use pagemill_types::{Bandwidth, Clock, PageSize, Picos};
@@ -374,30 +377,6 @@ pub struct InterconnectSpec {
     pub answer_cycles: Option<u32>,
 }
 
-/// How much of a page a CPU request brings back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CpuReturn {
-    /// The whole page, as Zhang et al. 2019, section 3.2 has it.
-    #[default]
-    WholePage,
-    /// Only what is valid on the GPU.
-    Valid,
-}
-
-/// Which requests for bytes on their way to the GPU wait for that migration instead of starting one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MergeScope {
-    /// Requests of the whole GPU: bytes move once.
-    #[default]
-    Gpu,
-    /// Requests of the same memory partition: each partition that asks before the bytes are there moves them for itself.
-    Partition,
-    /// Requests of the same SM: each SM that asks before the bytes are there moves them for itself.
-    Sm,
-    /// None: every request that comes before the bytes are there moves them once more.
-    Nothing,
-}
-
 /// The GPU's memory management unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GmmuSpec {
@@ -426,47 +405,4 @@ pub struct GmmuSpec {
     pub validity: Validity,
     /// What a request does that waited for an entry of a full buffer.
     pub after_full_buffer: AfterFullBuffer,
-}
-
-/// What a request does that found its migration buffer full, once an entry is free.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AfterFullBuffer {
-    /// It moves what it found missing when it arrived.
-    #[default]
-    Moves,
-    /// It looks its page up again: what arrived meanwhile does not move for it, and another request may have the entry.
-    LooksUpAgain,
-}
-
-/// When a migration changes the valid ranges of its page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Validity {
-    /// When it is decided: later requests see what is on its way, and ask for nothing of it.
-    #[default]
-    AtRequest,
-    /// When it ends: requests until then plan by what has arrived.
-    AtArrival,
-}
-
-/// A migration as chains of transactions: a new one starts when an earlier one has been answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TransactionChain {
-    /// Bytes of one transaction.
-    pub bytes: u32,
-    /// From the start of a transaction to its answer.
-    pub round_trip: Picos,
-    /// Transactions of one migration unit under way at a time.
-    pub in_flight: u32,
-    /// Units of one migration under way at a time. A whole page is one unit.
-    pub units_in_flight: u32,
-}
-
-impl TransactionChain {
-    /// The least time in which `bytes` move, in units of `unit_bytes`.
-    pub fn time_for(&self, bytes: u64, unit_bytes: u64) -> Picos {
-        let at_a_time = u64::from(self.bytes) * u64::from(self.in_flight);
-        let units_in_a_row = bytes.div_ceil(unit_bytes * u64::from(self.units_in_flight));
-        let trips = bytes.min(unit_bytes).div_ceil(at_a_time) * units_in_a_row;
-        Picos(self.round_trip.0.saturating_mul(trips))
-    }
 }

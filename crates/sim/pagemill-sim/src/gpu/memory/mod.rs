@@ -5,5 +5,4 @@ pub(crate) mod partition_slice;
 pub(crate) mod path;
 pub(crate) mod retries;
 pub(crate) mod touched;
-pub(crate) mod translation;
 pub(crate) mod translator;

@@ -3,10 +3,10 @@
 use crate::gpu::machine::{GpuMachine, Memory, WriteBursts};
 use crate::gpu::memory::partition::PartitionMap;
 use crate::gpu::{ALL_SECTORS, SECTOR_SHIFT, SEGMENT_BYTES, SEGMENT_SHIFT};
-use crate::parts::cache::{Cache, CacheCounts, Lookup};
-use crate::parts::dram::{DramChannel, DramCounts};
-use crate::parts::ports::Port;
-use crate::parts::throughput::Throughput;
+use pagemill_pages::parts::cache::{Cache, CacheCounts, Lookup};
+use pagemill_pages::parts::dram::{DramChannel, DramCounts};
+use pagemill_pages::parts::ports::Port;
+use pagemill_pages::parts::throughput::Throughput;
 use pagemill_types::Picos;
 
 /// What is behind the cache.

@@ -1,10 +1,10 @@
 //! From addresses to places, at the depth that the machine says.
 
 use crate::gpu::machine::{GpuMachine, TlbScope, Translation as Depth};
-use crate::gpu::memory::translation::Translations;
-use crate::gpu::stats::MemoryStats;
-use crate::parts::page_walk::PageWalker;
-use crate::parts::tlb::{Tlb, Translation};
+use pagemill_pages::MemoryStats;
+use pagemill_pages::parts::page_walk::PageWalker;
+use pagemill_pages::parts::tlb::{Tlb, Translation};
+use pagemill_pages::parts::translation::Translations;
 use pagemill_types::{PageSize, Picos};
 
 /// All TLBs and page walks.

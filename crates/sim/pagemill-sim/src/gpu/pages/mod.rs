@@ -1,37 +1,21 @@
-//! The seam between the memory path and the page managers, which decide where a managed page is: one file for each.
-//!
-//! A manager is asked about requests in non-decreasing time, answers with times, and books the link. What came to the GPU and
-//! what left it has one form, [`Moves`], for TLBs, caches and the host side.
+//! The seam between the memory path and the page managers, which decide where a managed page is.
 
-mod asked;
-pub(crate) mod driver;
-pub(crate) mod events;
-mod manager;
-mod moves;
 pub(crate) mod pinned;
-pub(crate) mod ranges;
-#[cfg(test)]
-mod ranges_tests;
-mod resident;
 
 use pagemill_types::Picos;
 
-pub(crate) use asked::{Asker, PageRequest, Touch};
-pub(crate) use manager::{Manager, Place};
-pub use moves::MigrationCounts;
-pub(crate) use moves::Moves;
-
 use crate::gpu::common::addresses::MANAGED_BASE;
-use crate::gpu::common::host_link::HostLink;
 use crate::gpu::common::request::{Request, Stage};
 use crate::gpu::machine::GpuMachine;
 use crate::gpu::stream::AccessKind;
 use crate::gpu::{SEGMENT_BYTES, SEGMENT_SHIFT};
-use driver::{DriverMachine, DriverPages, Waiter};
+use pagemill_pages::managers::{
+    Asker, DriverMachine, DriverPages, HostLink, Manager, MigrationCounts, PageRequest, Place,
+    Ranges, RangesSpec, Touch, Waiter,
+};
 use pagemill_policy::migration::Migration;
 use pagemill_policy::residency::PAGE_BYTES;
 use pinned::Pinned;
-use ranges::{Ranges, RangesSpec};
 
 const BASE_SEGMENT: u64 = MANAGED_BASE >> SEGMENT_SHIFT;
 /// Segments of a 4 KiB page.
@@ -90,7 +74,7 @@ impl Pages {
 
     /// The GPU moves ranges by `migration`.
     pub(crate) fn ranges(machine: &GpuMachine, migration: Migration) -> Self {
-        let ranges = Ranges::new(RangesSpec::of(machine), migration, MANAGED_BASE);
+        let ranges = Ranges::new(ranges_of(machine), migration, MANAGED_BASE);
         Self::of(Manager::Ranges(Box::new(ranges)), machine)
     }
 
@@ -203,4 +187,25 @@ impl Pages {
 /// The 4 KiB page of a managed address.
 fn page_of(address: u64) -> u32 {
     ((address - MANAGED_BASE) / PAGE_BYTES) as u32
+}
+
+/// The memory management unit of `machine`.
+fn ranges_of(machine: &GpuMachine) -> RangesSpec {
+    let gmmu = &machine.gmmu;
+    let cycles = |count: u32| machine.core_clock.cycles(u64::from(count));
+    RangesSpec {
+        buffers: machine.memory.partitions(),
+        buffer_entries: gmmu.buffer_entries,
+        query: cycles(gmmu.state_query_cycles),
+        update: cycles(gmmu.state_update_cycles),
+        fault_overhead: gmmu.fault_overhead,
+        merge: gmmu.merge,
+        cpu_return: gmmu.cpu_return,
+        concurrent: gmmu.concurrent_migrations,
+        memory_bytes: machine.program_bytes(),
+        eviction: gmmu.eviction,
+        transactions: gmmu.transactions,
+        validity: gmmu.validity,
+        after_full_buffer: gmmu.after_full_buffer,
+    }
 }

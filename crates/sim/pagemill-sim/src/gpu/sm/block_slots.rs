@@ -1,7 +1,7 @@
 //! Places for blocks on an SM, and when a block starts there.
 
 use crate::gpu::machine::SmSpec;
-use crate::parts::ports::Port;
+use pagemill_pages::parts::ports::Port;
 use pagemill_types::{Clock, Picos};
 
 /// A place for a block, and the block that has it.

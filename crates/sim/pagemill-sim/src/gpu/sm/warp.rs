@@ -5,8 +5,8 @@ use crate::gpu::common::request::{Request, Route, Stage};
 use crate::gpu::machine::{AtomicSpec, SmSpec};
 use crate::gpu::sm::coalesce::Segments;
 use crate::gpu::stream::{AccessKind, MemoryAccess};
-use pagemill_ptx::host_cache::warm;
 use pagemill_types::Picos;
+use pagemill_types::warm;
 
 /// Scoreboard slots of a warp.
 pub(crate) const SLOTS: usize = 64;

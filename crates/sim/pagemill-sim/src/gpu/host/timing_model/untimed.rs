@@ -5,7 +5,7 @@ use crate::gpu::error::{GpuError, LaunchFailure};
 use crate::gpu::host::report::LaunchReport;
 use crate::gpu::host::sampling::{Circumstances, GroupKey};
 use crate::gpu::stats::{ExecutionStats, LaunchStats};
-use crate::timeline::{TimelineEvent, TimelineKind};
+use pagemill_pages::{TimelineEvent, TimelineKind};
 use pagemill_ptx::{Touch, readable_name};
 use pagemill_types::Picos;
 

@@ -4,8 +4,8 @@ use super::{MemoryPath, Progress};
 use crate::gpu::SECTOR_SHIFT;
 use crate::gpu::common::request::{Request, Route, Stage};
 use crate::gpu::stream::AccessKind;
-use crate::parts::cache::Lookup;
-use crate::parts::link::Direction;
+use pagemill_pages::parts::cache::Lookup;
+use pagemill_pages::parts::link::Direction;
 use pagemill_types::Picos;
 
 impl MemoryPath {

@@ -4,7 +4,7 @@ use super::{MemoryPath, Progress, in_place};
 use crate::gpu::common::request::{Request, Stage};
 use crate::gpu::memory::partition::PartitionPlace;
 use crate::gpu::memory::partition_slice;
-use crate::parts::cache::Lookup;
+use pagemill_pages::parts::cache::Lookup;
 use pagemill_types::Picos;
 
 impl MemoryPath {

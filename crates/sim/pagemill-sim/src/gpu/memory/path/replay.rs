@@ -3,7 +3,7 @@
 use super::{BASE_SEGMENT, MemoryPath};
 use crate::gpu::ALL_SECTORS;
 use crate::gpu::common::request::{Request, Route, Stage};
-use crate::gpu::pages::Touch as Answer;
+use pagemill_pages::managers::Touch as Answer;
 use pagemill_ptx::Touch;
 use pagemill_types::Picos;
 use std::collections::BTreeSet;

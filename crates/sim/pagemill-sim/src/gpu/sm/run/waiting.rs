@@ -1,6 +1,6 @@
 //! A launch stops where it waits for something outside of it: accesses on the way end, and no warp makes a step.
 
-use crate::parts::event_heap::EventHeap;
+use pagemill_pages::parts::event_heap::EventHeap;
 use pagemill_ptx::Patience;
 use pagemill_types::Picos;
 
