@@ -24,7 +24,7 @@ const TARGETS: [Target; 12] = [
         "ptx",
         &[
             ("workloads", "ptx"),
-            ("crates/sim/pagemill-ptx/tests", "ptx"),
+            ("crates/cuda/pagemill-ptx/tests", "ptx"),
         ],
         8192,
     ),

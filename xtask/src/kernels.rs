@@ -180,7 +180,7 @@ fn blank_hash_after(line: &str, marker: &str) -> String {
 /// Folders of CUDA sources.
 fn folders() -> Result<Vec<PathBuf>> {
     let mut folders = workspace::entries(&workspace::root().join("workloads"))?;
-    folders.push(workspace::root().join("crates/sim/pagemill-ptx/tests/kernels"));
+    folders.push(workspace::root().join("crates/cuda/pagemill-ptx/tests/kernels"));
     Ok(folders)
 }
 

@@ -128,8 +128,8 @@ mod tests {
             json!({ "name": name, "manifest_path": format!("/w/{folder}Cargo.toml"), "dependencies": used })
         };
         let metadata = json!({ "packages": [
-            package("pagemill-ptx", "crates/sim/pagemill-ptx/", &["half"]),
-            package("pagemill-sim", "crates/sim/pagemill-sim/", &["pagemill-ptx"]),
+            package("pagemill-ptx", "crates/cuda/pagemill-ptx/", &["half"]),
+            package("pagemill-sim", "crates/cuda/pagemill-sim/", &["pagemill-ptx"]),
             package("pagemill-run", "crates/lab/pagemill-run/", &["pagemill-sim"]),
             package("xtask", "xtask/", &[]),
         ] });
@@ -143,7 +143,7 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join(" ")
         };
-        assert_eq!(reached("crates/sim/pagemill-sim/src/lib.rs"), "run sim");
+        assert_eq!(reached("crates/cuda/pagemill-sim/src/lib.rs"), "run sim");
         assert_eq!(reached("xtask/src/main.rs"), "xtask");
         assert_eq!(reached("workloads/a.cu"), "ptx run sim workloads");
         assert_eq!(reached("Cargo.lock"), "ptx run sim xtask");

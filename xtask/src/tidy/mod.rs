@@ -318,7 +318,7 @@ mod tests {
     fn roots_that_allow_unsafe_are_found() {
         let forbids = concat!("//! Doc.\n#![forbid(", "unsafe_code)]\n");
         assert_eq!(
-            breached("crates/sim/pagemill-sim/src/lib.rs", "//! Doc.\n"),
+            breached("crates/cuda/pagemill-sim/src/lib.rs", "//! Doc.\n"),
             [1]
         );
         assert_eq!(
@@ -326,15 +326,15 @@ mod tests {
             [1]
         );
         assert_eq!(
-            breached("crates/sim/pagemill-sim/src/lib.rs", forbids),
+            breached("crates/cuda/pagemill-sim/src/lib.rs", forbids),
             [0; 0]
         );
         assert_eq!(
-            breached("crates/sim/pagemill-sim/src/gpu/lib.rs", "//! Doc.\n"),
+            breached("crates/cuda/pagemill-sim/src/gpu/lib.rs", "//! Doc.\n"),
             [0; 0]
         );
         assert_eq!(
-            breached("crates/sim/pagemill-ptx/src/lib.rs", "//! Doc.\n"),
+            breached("crates/cuda/pagemill-ptx/src/lib.rs", "//! Doc.\n"),
             [0; 0]
         );
     }

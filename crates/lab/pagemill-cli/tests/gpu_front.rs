@@ -266,7 +266,7 @@ fn a_recording_has_the_rows_of_a_profile() {
         return;
     }
     let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../linux/pagemill-gpu-front/tests/fake_cupti.c");
+        .join("../../cuda/pagemill-gpu-front/tests/fake_cupti.c");
     let library = folder.path().join("libcupti.so");
     let compiled = Command::new("cc")
         .args(["-shared", "-fPIC", "-o"])
