@@ -37,7 +37,10 @@ pub const LONGER: &[Longer] = &[
     Longer("crates/cuda/pagemill-ptx/tests/conformance/tensor.rs", 665),
     Longer("crates/lab/pagemill-scenario/tests/errors/main.rs", 644),
     Longer("crates/cuda/pagemill-sim/src/gpu/pages/ranges.rs", 628),
-    Longer("crates/cuda/pagemill-sim/src/gpu/pages/ranges_tests.rs", 664),
+    Longer(
+        "crates/cuda/pagemill-sim/src/gpu/pages/ranges_tests.rs",
+        664,
+    ),
     Longer("crates/cuda/pagemill-sim/src/gpu/sm/run.rs", 686),
     Longer("crates/cuda/pagemill-sim/src/nic/interface.rs", 690),
     Longer("crates/cuda/pagemill-sim/src/nic/rank.rs", 729),

@@ -9,10 +9,10 @@ use pagemill_linux::hugetlb::{HugeSize, Reserve, Stock};
 use pagemill_linux::transparent::TransparentPages;
 use pagemill_report::table::{TableStyle, render};
 use pagemill_report::{ResultSet, Value};
-use pagemill_zero::advise::{
+use pagemill_zero_bench::Costs;
+use pagemill_zero_bench::advise::{
     Failed, Machine, PoolPlace, Program, Run, Setting, measure, result_set,
 };
-use pagemill_zero::bench::Costs;
 use pagemill_zero_client::{Client, socket_path};
 
 use super::arguments::ZeroArguments;

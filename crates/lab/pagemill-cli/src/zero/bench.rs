@@ -1,6 +1,6 @@
 use pagemill_report::ResultSet;
 use pagemill_report::table::{TableStyle, render};
-use pagemill_zero::bench::{EXPERIMENTS, Plan};
+use pagemill_zero_bench::{EXPERIMENTS, Plan};
 
 use super::arguments::BenchArguments;
 use crate::failure::Failure;

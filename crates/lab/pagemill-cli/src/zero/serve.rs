@@ -1,8 +1,8 @@
 use std::num::NonZeroUsize;
 
 use pagemill_linux::hugetlb::{HugeSize, Reserve, Stock};
-use pagemill_zero::engines::by_name;
 use pagemill_zero::pool::{Config, Pool, Quota, Recycle, ShelfSpec};
+use pagemill_zero_bench::engines::by_name;
 
 use super::arguments::ServeArguments;
 use super::kernel;

@@ -1,6 +1,6 @@
 //! AMD's instruction that clears one cache line.
 
-use super::cpu::{CpuEngine, missing, probe};
+use super::cpu::{CpuEngine, probe};
 use super::engine::EngineEntry;
 
 /// One line an instruction, past the caches.
@@ -8,7 +8,7 @@ pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "clzero",
     summary: "AMD's clzero, one cache line an instruction",
     probe: || probe(is_there(), "clzero"),
-    open: || match missing("clzero", probe(is_there(), "clzero")) {
+    open: || match probe(is_there(), "clzero").missing("clzero") {
         Some(error) => Err(error),
         None => Ok(CpuEngine::boxed("clzero", clear)),
     },

@@ -39,15 +39,3 @@ pub(super) fn probe(is_there: bool, what: &str) -> Probe {
         }
     }
 }
-
-/// The error that goes with a probe that found nothing.
-pub(super) fn missing(engine: &'static str, probe: Probe) -> Option<EngineError> {
-    match probe {
-        Probe::Ready(_) => None,
-        Probe::Missing { found, enable } => Some(EngineError::Missing {
-            engine,
-            found,
-            enable,
-        }),
-    }
-}

@@ -46,7 +46,7 @@ impl Timing {
 }
 
 /// Bytes of all pages together.
-pub(super) fn bytes_of(pages: &[&mut [u8]]) -> u64 {
+pub fn bytes_of(pages: &[&mut [u8]]) -> u64 {
     pages.iter().map(|page| page.len() as u64).sum()
 }
 
@@ -100,6 +100,20 @@ pub enum Probe {
         /// What would change that.
         enable: String,
     },
+}
+
+impl Probe {
+    /// The error of `engine` that goes with a probe that found nothing.
+    pub fn missing(self, engine: &'static str) -> Option<EngineError> {
+        match self {
+            Self::Ready(_) => None,
+            Self::Missing { found, enable } => Some(EngineError::Missing {
+                engine,
+                found,
+                enable,
+            }),
+        }
+    }
 }
 
 /// How an engine is found and opened.

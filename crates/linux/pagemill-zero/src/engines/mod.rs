@@ -2,7 +2,6 @@
 
 mod clzero;
 mod cpu;
-mod cuda;
 mod engine;
 mod fastest;
 mod memset;
@@ -11,6 +10,6 @@ mod opencl;
 mod registry;
 mod streaming;
 
-pub use engine::{Engine, EngineEntry, EngineError, Probe, Timing};
+pub use engine::{Engine, EngineEntry, EngineError, Probe, Timing, bytes_of};
 pub use noop::NoOp;
-pub use registry::{ENGINES, by_name};
+pub use registry::{ENGINES, ENTRIES, by_name};

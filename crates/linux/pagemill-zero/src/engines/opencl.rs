@@ -14,7 +14,6 @@ use opencl3::program::Program;
 use opencl3::types::CL_TRUE;
 use pagemill_linux::clock;
 
-use super::cpu::missing;
 use super::engine::{Engine, EngineEntry, EngineError, Probe, Timing, bytes_of};
 
 const NAME: &str = "opencl";
@@ -70,7 +69,7 @@ fn failed(what: &'static str) -> impl Fn(ClError) -> EngineError {
 impl OpenCl {
     fn open() -> Result<Self, EngineError> {
         let Some(device) = device() else {
-            return Err(missing(NAME, look()).unwrap_or(EngineError::Device {
+            return Err(look().missing(NAME).unwrap_or(EngineError::Device {
                 engine: NAME,
                 what: "find its device again",
                 why: "it is gone".to_owned(),

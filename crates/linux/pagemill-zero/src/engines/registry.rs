@@ -2,9 +2,9 @@ use pagemill_types::Registry;
 
 use super::{Engine, EngineEntry, EngineError};
 
-/// Every engine, the one to take first.
+/// Every engine that needs no maker's own interface, the one to take first.
 #[rustfmt::skip]
-pub static ENGINES: Registry<EngineEntry> = Registry::new("engine", &[
+pub const ENTRIES: [EngineEntry; 7] = [
     super::fastest::ENTRY,
     super::streaming::AVX512,
     super::streaming::AVX2,
@@ -12,8 +12,10 @@ pub static ENGINES: Registry<EngineEntry> = Registry::new("engine", &[
     super::clzero::ENTRY,
     super::memset::ENTRY,
     super::opencl::ENTRY,
-    super::cuda::ENTRY,
-]);
+];
+
+/// [`ENTRIES`] by their names.
+pub static ENGINES: Registry<EngineEntry> = Registry::new("engine", &ENTRIES);
 
 /// Opens the engine called `name`.
 ///

@@ -1,6 +1,6 @@
 //! Non-temporal stores: they go past the caches, and need not read the line they write.
 
-use super::cpu::{CpuEngine, missing, probe};
+use super::cpu::{CpuEngine, probe};
 use super::engine::{EngineEntry, Probe};
 
 /// 64 bytes a store.
@@ -8,7 +8,7 @@ pub(super) const AVX512: EngineEntry = EngineEntry {
     name: "avx512",
     summary: "non-temporal stores of 64 bytes",
     probe: || probe(has::avx512(), "AVX-512"),
-    open: || match missing("avx512", probe(has::avx512(), "AVX-512")) {
+    open: || match probe(has::avx512(), "AVX-512").missing("avx512") {
         Some(error) => Err(error),
         None => Ok(CpuEngine::boxed("avx512", stores::avx512)),
     },
@@ -19,7 +19,7 @@ pub(super) const AVX2: EngineEntry = EngineEntry {
     name: "avx2",
     summary: "non-temporal stores of 32 bytes",
     probe: || probe(has::avx2(), "AVX2"),
-    open: || match missing("avx2", probe(has::avx2(), "AVX2")) {
+    open: || match probe(has::avx2(), "AVX2").missing("avx2") {
         Some(error) => Err(error),
         None => Ok(CpuEngine::boxed("avx2", stores::avx2)),
     },
@@ -30,7 +30,7 @@ pub(super) const SSE2: EngineEntry = EngineEntry {
     name: "sse2",
     summary: "non-temporal stores of 16 bytes",
     probe: || -> Probe { probe(has::sse2(), "SSE2") },
-    open: || match missing("sse2", probe(has::sse2(), "SSE2")) {
+    open: || match probe(has::sse2(), "SSE2").missing("sse2") {
         Some(error) => Err(error),
         None => Ok(CpuEngine::boxed("sse2", stores::sse2)),
     },

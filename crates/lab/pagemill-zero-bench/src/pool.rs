@@ -9,8 +9,8 @@ use pagemill_linux::{Backing, Mapping, OsError};
 use pagemill_zero_client::protocol::Status;
 use pagemill_zero_client::{Client, ClientError, Exhausted, Lease, Request};
 
-use crate::engines::{EngineError, by_name};
-use crate::pool::{Config, Pool, PoolError, Stopper};
+use pagemill_zero::engines::{EngineError, by_name};
+use pagemill_zero::pool::{Config, Pool, PoolError, Stopper};
 
 pub(super) const SIZE: HugeSize = HugeSize::Mib2;
 const WAIT_MS: u64 = 120_000;

@@ -4,7 +4,7 @@ use pagemill_report::{Column, ColumnKind, Fact, ResultSet, Row, Value};
 use super::judge::{Advice, compare, median};
 use super::measure::{PoolUse, Run, Tried};
 use super::setting::Setting;
-use crate::bench::{Costs, Parts};
+use crate::{Costs, Parts};
 
 /// The comparison as rows, one a setting, and what to use. `pages` are the huge pages that the program needs.
 pub fn result_set(program: &str, tried: &[Tried], costs: &Costs, pages: usize) -> ResultSet {

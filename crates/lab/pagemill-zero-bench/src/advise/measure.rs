@@ -15,7 +15,7 @@ use pagemill_zero_client::{Client, ClientError, SOCKET_VARIABLE};
 
 use super::machine::{Machine, PoolPlace};
 use super::setting::Setting;
-use crate::bench::BenchPool;
+use crate::BenchPool;
 
 /// How the preload library's message of a fall-back begins.
 const FELL_BACK: &str = "pagemill zero: process ";

@@ -1,6 +1,6 @@
 //! Every experiment of `pagemill doctor zero`, as JSON. `measure PAGES STARTUP_MIB`, as root.
 
-use pagemill_zero::bench::{EXPERIMENTS, Plan};
+use pagemill_zero_bench::{EXPERIMENTS, Plan};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut numbers = std::env::args().skip(1).map(|text| text.parse::<usize>());

@@ -3,8 +3,7 @@
 use pagemill_gpu::{ClearError, GpuError, HostWriter};
 use pagemill_linux::clock;
 
-use super::cpu::missing;
-use super::engine::{Engine, EngineEntry, EngineError, Probe, Timing, bytes_of};
+use pagemill_zero::engines::{Engine, EngineEntry, EngineError, Probe, Timing, bytes_of};
 
 const NAME: &str = "cuda";
 
@@ -15,7 +14,9 @@ pub(super) const ENTRY: EngineEntry = EngineEntry {
     probe: look,
     open: || match HostWriter::open() {
         Ok(writer) => Ok(Box::new(Cuda { writer })),
-        Err(error) => Err(missing(NAME, look()).unwrap_or_else(|| failed("open its GPU", &error))),
+        Err(error) => Err(look()
+            .missing(NAME)
+            .unwrap_or_else(|| failed("open its GPU", &error))),
     },
 };
 

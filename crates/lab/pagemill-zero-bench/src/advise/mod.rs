@@ -1,7 +1,7 @@
 //! Which kind of pages a program should run on: it is run on each kind that this machine allows.
 //!
 //! [`settings`](Setting) are what is compared, [`Machine`] says which of them are possible, [`judge`](compare) is the decision, a pure
-//! function of the times, and [`Costs`](crate::bench::Costs) split the kernel's time.
+//! function of the times, and [`Costs`](crate::Costs) split the kernel's time.
 
 mod judge;
 mod machine;

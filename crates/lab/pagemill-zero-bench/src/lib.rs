@@ -2,10 +2,15 @@
 //!
 //! Every measurement compares two ways in one run, taking turns, and reports medians or sums; CPU time of the daemon is in
 //! its own column. Kernel and pool use huge pages of the same stock.
+//!
+//! [`advise`] says which kind of pages a program should run on, [`engines`] are all that can clear.
+#![forbid(unsafe_code)]
 
+pub mod advise;
+mod clearing;
 mod corunner;
 mod costs;
-mod engines;
+pub mod engines;
 mod latency;
 mod pool;
 mod samples;
@@ -31,7 +36,7 @@ pub type Experiment = fn(&Plan) -> Result<ResultSet, BenchError>;
 
 /// Every experiment's name, and the experiment.
 pub const EXPERIMENTS: &[(&str, Experiment)] = &[
-    ("zero-engines", engines::run),
+    ("zero-engines", clearing::run),
     ("zero-latency", latency::run),
     ("zero-corunner", corunner::run),
     ("zero-startup", startup::run),

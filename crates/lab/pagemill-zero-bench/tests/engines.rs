@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use pagemill_linux::{Backing, Mapping};
 use pagemill_testkit::{fake_cuda, skip};
-use pagemill_zero::engines::{ENGINES, Engine, EngineError, NoOp, Probe, by_name};
+use pagemill_zero::engines::{Engine, EngineError, NoOp, Probe};
+use pagemill_zero_bench::engines::{ENGINES, by_name};
 use proptest::prelude::*;
 
 const BYTES: usize = 4 << 20;
