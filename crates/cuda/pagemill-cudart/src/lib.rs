@@ -10,20 +10,14 @@ mod ffi;
 mod linked_ptx;
 mod managed;
 mod maps;
-mod plan;
-mod results;
 mod runtime;
 mod setting;
 mod tensor_map;
 
 pub use error::{CudaError, Fault};
 pub use fatbin::{FatBinaryError, ptx_images};
-pub use plan::{Frame, Hint, Plan, SiteHint, Sites, Stack};
-pub use results::{DefectFound, FailedLaunches, Results, ResultsError};
 pub use runtime::{
     Array, Copy3d, Extent, FunctionAttributes, FunctionKey, Graph, Launch, Resource, Runtime, Side,
     Span, Step, StreamId, Work,
 };
-pub use setting::{
-    DEFAULT_MACHINE, ENVIRONMENT, REPLACED_NOTE, STRIPPED_NOTE, Setting, SettingError, THREADS,
-};
+pub use setting::{Setting, SettingError};

@@ -5,27 +5,10 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use crate::plan::Plan;
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{PointSpec, Scenario, load, load_text};
 use pagemill_sim::{Detail, GpuMachine, Limits, TransferMode};
-
-/// The environment variable that names a folder: `scenario.toml` in it is read, results are written to it.
-pub const ENVIRONMENT: &str = "PAGEMILL_CUDA";
-
-/// The environment variable that says how many threads of the host run kernels without time; without it, as many as there
-/// are cores.
-pub const THREADS: &str = "PAGEMILL_THREADS";
-
-/// The file in the folder of [`ENVIRONMENT`] that says that a program has a runtime of its own and no symbols. It holds the path of
-/// the library that has it, if it is one.
-pub const STRIPPED_NOTE: &str = "static-runtime-without-symbols";
-
-/// The file in the same folder that says that a program has a runtime of its own, and got this crate's in its place.
-pub const REPLACED_NOTE: &str = "static-runtime-replaced";
-
-/// The machine of programs for which none was chosen.
-pub const DEFAULT_MACHINE: &str = "h100-sxm";
+use pagemill_wire::{ENVIRONMENT, Plan, THREADS};
 
 const DEFAULT_SCENARIO: &str = r#"
 title = "A CUDA program"

@@ -18,7 +18,7 @@ use crate::values;
 #[derive(Args, Debug)]
 pub struct CudaArguments {
     /// The machine, by name or by file
-    #[arg(long, value_name = "MACHINE", default_value = pagemill_cudart::DEFAULT_MACHINE)]
+    #[arg(long, value_name = "MACHINE", default_value = pagemill_wire::DEFAULT_MACHINE)]
     pub machine: String,
 
     /// How managed memory gets to the GPU: a transfer mode of `pagemill list policies`. Without it, `on-demand` on machines

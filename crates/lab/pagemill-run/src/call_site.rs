@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use addr2line::Loader;
-use pagemill_cudart::{Frame, Stack};
+use pagemill_wire::{Frame, Stack};
 
 /// Parts of the paths of headers that programs call through.
 const HEADERS: [&str; 7] = [
@@ -123,7 +123,7 @@ impl Module {
 }
 
 fn readable(name: &str) -> String {
-    pagemill_ptx::readable_name(name)
+    pagemill_wire::readable_name(name)
 }
 
 fn unknown(function: Option<String>, file: &str, offset: u64) -> Place {

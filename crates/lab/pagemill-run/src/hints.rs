@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use pagemill_cudart::Hint;
 use pagemill_gpu::{HintAction, HintCall, HintedAllocation, Hints};
 use pagemill_map::{Effect, Map};
 use pagemill_policy::residency::{BLOCK_BYTES, Call, PAGE_BYTES, Placement, STRATEGIES};
 use pagemill_scenario::CudaPoint;
+use pagemill_wire::Hint;
 
 use crate::Outcome;
 use crate::advisor::{Answer, Configuration};

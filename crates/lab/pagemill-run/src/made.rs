@@ -1,6 +1,6 @@
 //! The managed allocations of a user's program, one by one.
 
-use pagemill_cudart::Results;
+use pagemill_wire::Results;
 
 /// A managed allocation of a program, in the order of its process.
 #[derive(Clone, Debug, PartialEq, Eq)]

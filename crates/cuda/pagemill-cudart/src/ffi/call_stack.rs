@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::path::Path;
 
-use crate::plan::{Frame, Stack};
+use pagemill_wire::{Frame, Stack};
 
 /// Calls that are noted: enough for a helper or two between the call and the line that it is for.
 const FRAMES_MAX: usize = 12;

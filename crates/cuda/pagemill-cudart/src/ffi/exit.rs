@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, PoisonError};
 
 use super::{STATE, State, complain, print};
-use crate::results::{DefectFound, ResultsError};
+use pagemill_wire::{DefectFound, ResultsError};
 
 /// Runs after the destructors of the program, which was loaded on top of this library.
 #[used]

@@ -3,7 +3,7 @@
 use super::Runtime;
 use super::images::FunctionKey;
 use crate::error::Fault;
-use crate::results::FailedLaunches;
+use pagemill_wire::FailedLaunches;
 
 /// Causes that are told apart; later ones are counted under the last.
 const CAUSES_MAX: usize = 256;

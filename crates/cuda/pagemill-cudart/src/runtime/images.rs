@@ -10,7 +10,7 @@ use super::Runtime;
 use crate::error::{CudaError, Fault};
 use crate::fatbin::{PtxImage, ptx_images};
 use crate::linked_ptx;
-use crate::plan::Stack;
+use pagemill_wire::Stack;
 
 /// What stands for a kernel: the address of its host stub, or a handle of [`Runtime::kernel_handle`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,9 +1,10 @@
 //! Results, kept while the program runs so that they are there however it ends.
 
+use pagemill_ptx::Finding;
 use pagemill_sim::Report;
 
 use super::Runtime;
-use crate::results::{Journal, Results, ResultsError};
+use pagemill_wire::{DefectFound, Journal, Results, ResultsError};
 
 /// Where results are kept, and how far they were when all of them were written.
 #[derive(Default)]
@@ -68,8 +69,39 @@ impl Runtime {
     fn results(&self, report: Report) -> Results {
         let name = std::env::args_os().next();
         let program = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let mut results = Results::new(program, report, self.failed.clone());
+        let mut results = Results::new(
+            program,
+            std::os::unix::process::parent_id(),
+            report,
+            self.failed.clone(),
+        );
         (results.sites, results.defects) = (self.sites(), self.defects());
         results
+    }
+
+    /// All mistakes that were found.
+    pub fn defects(&self) -> Vec<DefectFound> {
+        self.gpu.findings().iter().map(found).collect()
+    }
+}
+
+/// A finding as the program leaves it.
+fn found(finding: &Finding) -> DefectFound {
+    let [x, y, z] = finding.block;
+    let at = match (finding.kernel.is_empty(), finding.thread) {
+        (true, _) => String::new(),
+        (false, Some([i, j, k])) => format!("block ({x}, {y}, {z}), thread ({i}, {j}, {k}): "),
+        (false, None) => format!("block ({x}, {y}, {z}): "),
+    };
+    DefectFound {
+        defect: finding.defect.name().to_owned(),
+        kernel: finding.kernel.clone(),
+        place: finding.place(),
+        source: finding
+            .source
+            .as_ref()
+            .map_or_else(String::new, |(file, _)| file.clone()),
+        detail: format!("{at}{}", finding.detail),
+        count: finding.count,
     }
 }

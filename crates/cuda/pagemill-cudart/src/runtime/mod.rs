@@ -37,8 +37,8 @@ use pagemill_types::Picos;
 
 use crate::error::{CudaError, Fault};
 use crate::maps;
-use crate::results::{DefectFound, FailedLaunches};
 use crate::setting::Setting;
+use pagemill_wire::FailedLaunches;
 
 pub use arrays::{Array, Resource};
 pub use copies::{Copy3d, Extent, Span};
@@ -221,11 +221,6 @@ impl Runtime {
             true => Defect::FreedMemory,
             false => otherwise,
         }
-    }
-
-    /// All mistakes that were found.
-    pub fn defects(&self) -> Vec<DefectFound> {
-        self.gpu.findings().iter().map(DefectFound::new).collect()
     }
 
     /// Waits for everything and returns its result.

@@ -9,7 +9,7 @@ use super::Runtime;
 use super::memory::Kind;
 use super::streams::StreamId;
 use crate::error::Fault;
-use crate::plan::{Hint, Plan, Sites, Stack};
+use pagemill_wire::{Hint, Plan, Sites, Stack};
 
 /// A plan and what was seen of the program so far.
 pub(super) struct Planned {

@@ -77,7 +77,7 @@ pub enum On {
 #[derive(Args, Debug)]
 pub struct ProgramArguments {
     /// The GPU, its link and its driver; `pagemill list machines` shows all
-    #[arg(long, value_name = "NAME", default_value = pagemill_cudart::DEFAULT_MACHINE)]
+    #[arg(long, value_name = "NAME", default_value = pagemill_wire::DEFAULT_MACHINE)]
     pub machine: String,
 
     /// How managed memory gets to the GPU, as for pagemill cuda

@@ -1,10 +1,10 @@
 //! The allocations of a program: what they are called, and what moved for them.
 
-use pagemill_cudart::{Results, Sites, Stack};
 use pagemill_policy::residency::BLOCK_BYTES;
-use pagemill_ptx::readable_name;
 use pagemill_report::shorten;
 use pagemill_sim::{Traffic, managed_name};
+use pagemill_wire::readable_name;
+use pagemill_wire::{Results, Sites, Stack};
 
 use crate::call_site::{Place, Symbols};
 

@@ -1,7 +1,7 @@
 //! Changes to a program that are tried, and the calls that they stand for.
 
-use pagemill_cudart::{Hint, Plan, SiteHint};
 use pagemill_policy::residency::{Action, BLOCK_BYTES, Mechanism, Placement, STRATEGIES, Side};
+use pagemill_wire::{Hint, Plan, SiteHint};
 
 use super::Allocation;
 

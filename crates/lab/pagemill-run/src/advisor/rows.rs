@@ -1,9 +1,9 @@
 //! An answer as rows: the allocations, then the changes that were tried, those first that gain the most.
 
-use pagemill_cudart::Hint;
 use pagemill_report::ColumnKind::{Bytes, Count, Ratio, Text, TimeNs};
 use pagemill_report::{Column, ResultSet, Row, Value, human, shorten};
 use pagemill_scenario::CudaPoint;
+use pagemill_wire::Hint;
 
 use crate::machine_section;
 

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{Read, Seek};
 
-use pagemill_cudart::Results;
 use pagemill_scenario::{CudaPoint, CudaRun};
+use pagemill_wire::Results;
 
 use super::Configuration;
 use crate::Stdout;

@@ -29,7 +29,7 @@ fn each_allocation_of_a_site_is_copied_before_its_own_launch() {
         is_variable: false,
         first_launch: None,
     };
-    let hint = |site, hint| pagemill_cudart::SiteHint { site, hint };
+    let hint = |site, hint| pagemill_wire::SiteHint { site, hint };
     let configuration = Configuration {
         hints: vec![
             hint(7, Hint::Prefetch(vec![Some(2), None])),

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use pagemill_map::{Cause, Change, Effect, Legend, Limits, Recorder};
 use pagemill_policy::residency::{PAGE_BYTES, PageMask};
-use pagemill_ptx::readable_name;
+use pagemill_wire::readable_name;
 
 use super::areas::{Account, Area, Areas, BLOCK_BYTES};
 use super::event::{Event, What, Why};

@@ -15,8 +15,8 @@ use std::path::PathBuf;
 use super::shim::{in_shim, open_shim};
 use super::{call_stack, caught, complain};
 use crate::api::{SHIMS, functions};
-use crate::setting::{ENVIRONMENT, REPLACED_NOTE, STRIPPED_NOTE};
 use elf::{Executable, Function};
+use pagemill_wire::{ENVIRONMENT, REPLACED_NOTE, STRIPPED_NOTE};
 
 /// Shims that plugins look for in a folder of their own first, where NVIDIA's are: a library that is loaded already is found
 /// before any folder is.

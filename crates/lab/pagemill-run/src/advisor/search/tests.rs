@@ -2,11 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use pagemill_cudart::{Hint, Results, Sites, Stack};
 use pagemill_report::Value;
 use pagemill_scenario::document::SourceText;
 use pagemill_scenario::{CudaPoint, PointSpec, load_text};
 use pagemill_sim::{AllocationReport, Report, Traffic};
+use pagemill_wire::{Hint, Results, Sites, Stack};
 
 use super::*;
 
@@ -44,7 +44,7 @@ fn trial(time_ns: u64, output: &str) -> Trial {
         allocations: vec![0, 1],
         launches: Vec::new(),
     };
-    let mut results = Results::new("p".to_owned(), report, Vec::new());
+    let mut results = Results::new("p".to_owned(), 1, report, Vec::new());
     results.sites = Some(sites);
     Trial {
         exit_code: 0,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pagemill_cudart::{REPLACED_NOTE, STRIPPED_NOTE};
+use pagemill_wire::{REPLACED_NOTE, STRIPPED_NOTE};
 
 const STRIPPED: &str = "it has NVIDIA's CUDA runtime inside and no symbols by which it could be replaced: link it with \
      `nvcc -cudart shared` (pip's nvcc first needs `ln -s libcudart.so.13 libcudart.so` in its `lib`, and `-L` of it), or keep \

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use pagemill_cudart::api::{LIBRARY, SHIMS, START_LIBRARY};
-use pagemill_cudart::{ENVIRONMENT, Plan, Results, THREADS};
 use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::scratch::Scratch;
 use pagemill_scenario::{CudaPoint, CudaRun};
+use pagemill_wire::{ENVIRONMENT, Plan, Results, THREADS};
 
 use super::advice::advice;
 use super::streams::Streams;

@@ -1,9 +1,9 @@
 //! Mistakes of kernels: a row for each, where they were looked for.
 
-use pagemill_cudart::DefectFound;
-use pagemill_ptx::readable_text;
 use pagemill_report::Column;
 use pagemill_report::ColumnKind::{Count, Text};
+use pagemill_wire::DefectFound;
+use pagemill_wire::readable_text;
 
 use pagemill_report::metric::{self, Metric};
 

@@ -1,9 +1,9 @@
 //! Launches that failed: in the rows of their kernels, and first in the report.
 
-use pagemill_cudart::FailedLaunches;
-use pagemill_ptx::readable_text;
 use pagemill_report::ColumnKind::{Count, Text};
 use pagemill_report::{Row, Summary, Value};
+use pagemill_wire::FailedLaunches;
+use pagemill_wire::readable_text;
 
 use super::about::About;
 use pagemill_report::metric::{self, Metric};

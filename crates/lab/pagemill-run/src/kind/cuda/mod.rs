@@ -16,11 +16,11 @@ pub(crate) use child::{Finished, run as run_child};
 pub(crate) use oversubscribe::{divide, memory as memory_of};
 pub(crate) use streams::Streams;
 
-use pagemill_cudart::{FailedLaunches, Plan, Results};
-use pagemill_ptx::readable_name;
 use pagemill_report::{Column, ColumnKind, Plot, Row, Summary};
 use pagemill_scenario::{CudaPoint, CudaRun, Point, PointSpec};
 use pagemill_sim::{Report, managed_name};
+use pagemill_wire::readable_name;
+use pagemill_wire::{FailedLaunches, Plan, Results};
 
 use super::View;
 use super::gpu::{self, RATIO, TIME_RATIO};

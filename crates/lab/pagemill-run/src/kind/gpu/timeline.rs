@@ -1,10 +1,10 @@
 //! The events of a GPU as tracks.
 
 use pagemill_map::Map;
-use pagemill_ptx::readable_name;
 use pagemill_report::Timeline;
 use pagemill_report::timeline::{NameId, Span, TrackId, TrackKind};
 use pagemill_sim::{Timeline as GpuTimeline, TimelineKind};
+use pagemill_wire::readable_name;
 
 use crate::kind::PointEvents;
 

@@ -27,7 +27,7 @@ fn results(program: &str, launches: Vec<LaunchReport>) -> Results {
         cause: "line 3".to_owned(),
         launches: 5,
     };
-    Results::new(program.to_owned(), report, vec![failed])
+    Results::new(program.to_owned(), 1, report, vec![failed])
 }
 
 #[test]

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use pagemill_ptx::Finding;
 use pagemill_sim::{LaunchReport, Report};
 use serde::{Deserialize, Serialize};
 
@@ -66,28 +65,6 @@ pub struct DefectFound {
     pub count: u64,
 }
 
-impl DefectFound {
-    pub(crate) fn new(finding: &Finding) -> Self {
-        let [x, y, z] = finding.block;
-        let at = match (finding.kernel.is_empty(), finding.thread) {
-            (true, _) => String::new(),
-            (false, Some([i, j, k])) => format!("block ({x}, {y}, {z}), thread ({i}, {j}, {k}): "),
-            (false, None) => format!("block ({x}, {y}, {z}): "),
-        };
-        Self {
-            defect: finding.defect.name().to_owned(),
-            kernel: finding.kernel.clone(),
-            place: finding.place(),
-            source: finding
-                .source
-                .as_ref()
-                .map_or_else(String::new, |(file, _)| file.clone()),
-            detail: format!("{at}{}", finding.detail),
-            count: finding.count,
-        }
-    }
-}
-
 /// Why results cannot be written or read.
 #[derive(Debug)]
 pub struct ResultsError {
@@ -111,12 +88,12 @@ impl ResultsError {
 }
 
 impl Results {
-    /// Results of `program`.
-    pub fn new(program: String, report: Report, failed: Vec<FailedLaunches>) -> Self {
+    /// Results of `program`, which process `parent` started.
+    pub fn new(program: String, parent: u32, report: Report, failed: Vec<FailedLaunches>) -> Self {
         Self {
             version: VERSION,
             program,
-            parent: std::os::unix::process::parent_id(),
+            parent,
             is_whole: true,
             report,
             failed,
@@ -179,7 +156,7 @@ const TIME_SHARE: u32 = 16;
 const TIME_FREE: Duration = Duration::from_millis(50);
 
 /// Writes results while a program runs, so that they are there however it ends: each launch once, the rest anew.
-pub(crate) struct Journal {
+pub struct Journal {
     folder: PathBuf,
     /// The process, and which of its programs it is: `exec` starts another.
     name: String,
@@ -190,7 +167,7 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// Begins the results of process `pid`.
-    pub(crate) fn new(folder: &Path, pid: u32) -> Result<Self, ResultsError> {
+    pub fn new(folder: &Path, pid: u32) -> Result<Self, ResultsError> {
         let names = (0u32..).map(|number| format!("{pid}-{number}"));
         let is_free = |name: &String| !launches_file(folder, name).exists();
         let name = { names }.find(is_free).unwrap_or_default();
@@ -206,12 +183,12 @@ impl Journal {
     }
 
     /// Whether there is time to write what is written anew.
-    pub(crate) fn has_time(&self) -> bool {
+    pub fn has_time(&self) -> bool {
         self.spent <= TIME_FREE + self.begun.elapsed() / TIME_SHARE
     }
 
     /// Writes the launches behind those that were written.
-    pub(crate) fn add_launches(&mut self, all: &[LaunchReport]) -> Result<(), ResultsError> {
+    pub fn add_launches(&mut self, all: &[LaunchReport]) -> Result<(), ResultsError> {
         let new = all.get(self.launches..).unwrap_or_default();
         self.launches = all.len();
         let path = launches_file(&self.folder, &self.name);
@@ -231,7 +208,7 @@ impl Journal {
     }
 
     /// Writes the rest in the place of what was written before.
-    pub(crate) fn write(&mut self, results: &Results) -> Result<(), ResultsError> {
+    pub fn write(&mut self, results: &Results) -> Result<(), ResultsError> {
         let begun = Instant::now();
         let path = self.folder.join(format!("results-{}.json", self.name));
         // A reader finds the old one or the new one, and never a part.
@@ -244,7 +221,7 @@ impl Journal {
     }
 
     /// Writes what a program leaves that has come to its end.
-    pub(crate) fn finish(mut self, mut results: Results) -> Result<(), ResultsError> {
+    pub fn finish(mut self, mut results: Results) -> Result<(), ResultsError> {
         let launches = std::mem::take(&mut results.report.launches);
         if results.report.sampling.is_some() {
             // Estimates are better at the end.

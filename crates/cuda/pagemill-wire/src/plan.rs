@@ -70,7 +70,7 @@ impl Plan {
     }
 
     /// The hints for allocations of `site`.
-    pub(crate) fn of(&self, site: u64) -> impl Iterator<Item = &Hint> {
+    pub fn of(&self, site: u64) -> impl Iterator<Item = &Hint> {
         let own = self.hints.iter().filter(move |hint| hint.site == site);
         own.map(|hint| &hint.hint)
     }
@@ -126,7 +126,7 @@ pub struct Sites {
 
 impl Sites {
     /// The number of a stack, the same for the same stack.
-    pub(crate) fn number(&mut self, stack: Stack) -> u32 {
+    pub fn number(&mut self, stack: Stack) -> u32 {
         let known = self.stacks.iter().position(|known| *known == stack);
         let place = known.unwrap_or_else(|| {
             self.stacks.push(stack);

@@ -1,0 +1,29 @@
+//! What passes between a program that runs on the simulated GPU and the one who started it: plain data in a folder.
+//!
+//! The one who starts it writes a [`Plan`] beside the scenario; the program leaves [`Results`]. Nothing else is known of the
+//! runtime by those who ask.
+#![forbid(unsafe_code)]
+
+mod plan;
+mod results;
+
+pub use pagemill_ptx::{readable_list, readable_name, readable_text};
+pub use plan::{Frame, Hint, Plan, SiteHint, Sites, Stack};
+pub use results::{DefectFound, FailedLaunches, Journal, Results, ResultsError};
+
+/// The environment variable that names a folder: `scenario.toml` in it is read, results are written to it.
+pub const ENVIRONMENT: &str = "PAGEMILL_CUDA";
+
+/// The environment variable that says how many threads of the host run kernels without time; without it, as many as there
+/// are cores.
+pub const THREADS: &str = "PAGEMILL_THREADS";
+
+/// The file in the folder of [`ENVIRONMENT`] that says that a program has a runtime of its own and no symbols. It holds the path of
+/// the library that has it, if it is one.
+pub const STRIPPED_NOTE: &str = "static-runtime-without-symbols";
+
+/// The file in the same folder that says that a program has a runtime of its own, and got this crate's in its place.
+pub const REPLACED_NOTE: &str = "static-runtime-replaced";
+
+/// The machine of programs for which none was chosen.
+pub const DEFAULT_MACHINE: &str = "h100-sxm";
