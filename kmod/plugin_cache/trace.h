@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Writes pagemill's trace format; crates/lab/pagemill-trace/src/native defines it. */
+/* Writes pagemill's trace format; crates/core/pagemill-trace/src/native defines it. */
 #ifndef PAGEMILL_PLUGIN_CACHE_TRACE_H
 #define PAGEMILL_PLUGIN_CACHE_TRACE_H
 

@@ -35,7 +35,7 @@ pub const LONGER: &[Longer] = &[
     Longer("crates/cuda/pagemill-ptx/src/native/emit.rs", 791),
     Longer("crates/cuda/pagemill-ptx/src/native/lanes.rs", 632),
     Longer("crates/cuda/pagemill-ptx/tests/conformance/tensor.rs", 665),
-    Longer("crates/lab/pagemill-scenario/tests/errors/main.rs", 644),
+    Longer("crates/cuda/pagemill-scenario/tests/errors/main.rs", 644),
     Longer("crates/cuda/pagemill-sim/src/gpu/pages/ranges.rs", 628),
     Longer(
         "crates/cuda/pagemill-sim/src/gpu/pages/ranges_tests.rs",

@@ -1,6 +1,6 @@
 //! What sound scenarios become.
 
-#[path = "../../../cuda/pagemill-sim/tests/common/gtx480.rs"]
+#[path = "../../pagemill-sim/tests/common/gtx480.rs"]
 mod gtx480;
 
 use gtx480::gtx480;
