@@ -102,6 +102,7 @@ impl FaultHistory {
         if index >= self.pages.len() {
             self.pages.resize(index + 1, PageFaults::default());
         }
+        // Counted first: the faults have numbers from 1 on, and 0 stays free for a page without one.
         self.total += 1;
         let faults = &mut self.pages[index];
         faults.count = faults.count.saturating_add(1);

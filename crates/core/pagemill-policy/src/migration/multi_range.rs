@@ -30,6 +30,7 @@ impl MultiRange {
     }
 
     fn is_narrow(&self, gap: PageRange) -> bool {
+        // A gap as wide as the threshold starts a range: only shorter ones move (section 4.2).
         gap.bytes() < u64::from(self.gap_threshold_bytes)
     }
 
@@ -50,6 +51,7 @@ impl MultiRange {
         match self.when_full {
             FullSlotRule::NearestRange => beside.min_by_key(smallest),
             FullSlotRule::SmallestGap => {
+                // The gap in which the request lies is gone: what is left of it are the two beside the request.
                 let elsewhere = valid.gaps().filter(|gap| !gap.contains(request));
                 elsewhere.chain(beside).min_by_key(smallest)
             }
@@ -69,6 +71,7 @@ impl MigrationPolicy for MultiRange {
         let touched = valid.touching(request);
         let around = Gaps::around(valid, request);
         let mut moved = request;
+        // The request and all that it touches become one range.
         let mut ranges_after = valid.len() - touched.len() + 1;
         for gap in around.below.into_iter().chain(around.above) {
             if self.is_narrow(gap) {
@@ -76,6 +79,8 @@ impl MigrationPolicy for MultiRange {
                 ranges_after -= 1;
             }
         }
+        // Counted after the narrow gaps: closing one may have freed the slot. The document says that 4 or 8 slots
+        // suffice (section 5.3), and not what a page does that needs one more; both rules are ours.
         let full = self.exceeds_slots(ranges_after);
         let closed = full
             .then(|| self.gap_to_close(valid, request, around))

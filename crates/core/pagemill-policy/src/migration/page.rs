@@ -177,6 +177,8 @@ impl Page {
             return CpuDecision::Local;
         }
         let decision = CpuDecision::BringBack {
+            // The page returns as a whole (section 3.2), also where little of it ever left. Whether that moves its
+            // bytes or the valid ones alone is for the page manager (`gmmu.cpu_return`).
             page_bytes: u64::from(migration.page_bytes()),
             gpu_valid_bytes: self.valid.covered_bytes(),
             was: self.state,

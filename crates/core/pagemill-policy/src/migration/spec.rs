@@ -29,6 +29,7 @@ impl MigrationSpec {
         Self {
             page,
             policy,
+            // The unit with which the document compares its mechanisms (Zhang et al. 2019, section 5.3).
             unit_bytes: page_bytes(page).min(1024),
             gap_threshold_bytes: 0,
             range_slots: None,

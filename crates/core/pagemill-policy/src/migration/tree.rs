@@ -38,11 +38,14 @@ impl MigrationPolicy for Tree {
         };
         while size < page_bytes {
             size *= 2;
+            // A request across a border has a node on each side of it: the two count as one of twice the size.
             let node = PageRange {
                 start: moved.start / size * size,
                 end: moved.end.div_ceil(size) * size,
             };
             let left = missing(node) - missing(moved);
+            // Strictly more than half would be there. A node that is too sparse does not end the climb, as the one
+            // above may be denser.
             if left * 2 < node.bytes() {
                 moved = node;
             }

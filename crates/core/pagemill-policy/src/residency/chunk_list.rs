@@ -73,6 +73,7 @@ impl ChunkList {
             older: self.newest,
             newer: NONE,
         });
+        // `NONE` lies beyond the array, so the end of the list is found like a block that holds no chunk.
         match self.links.get_mut(self.newest as usize) {
             Some(Some(newest)) => newest.newer = block,
             _ => self.oldest = block,

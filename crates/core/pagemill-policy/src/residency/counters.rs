@@ -42,8 +42,11 @@ impl Counters {
     pub(super) fn count(&mut self, block: u32, page: u32, accesses: u32) -> bool {
         let region = page / (BLOCK_PAGES / self.regions);
         let count = &mut self.counts[(block * self.regions + region) as usize];
+        // The hardware reports a region once, when it crosses the threshold; a count that saturates can never cross
+        // it again, which is how `SILENT` works.
         let before = *count;
         *count = before.saturating_add(accesses);
+        // A report of 2 MiB also says which of its 64 KiB were accessed (its sub-granularity), so only those move.
         self.big_pages[block as usize] |= 1 << (page / BIG_PAGE_PAGES);
         before < self.threshold && *count >= self.threshold
     }

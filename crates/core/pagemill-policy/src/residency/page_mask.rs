@@ -69,6 +69,8 @@ impl PageMask {
         /// The first page of each 64 KiB.
         const FIRSTS: u64 = 0x0001_0001_0001_0001;
         Self(self.0.map(|word| {
+            // Folding by 1, 2, 4 and 8 leaves in the first bit of each 16 whether any of them is set; the product
+            // copies it to all 16.
             let pairs = word | word >> 1;
             let fours = pairs | pairs >> 2;
             let eights = fours | fours >> 4;
@@ -122,6 +124,8 @@ impl PageMask {
         let mut before = 0;
         let mut runs = 0;
         for word in self.0 {
+            // A stretch begins at each page whose lower neighbor is not in the set; `before` is that neighbor in the
+            // word below.
             runs += (word & !(word << 1 | before)).count_ones();
             before = word >> 63;
         }

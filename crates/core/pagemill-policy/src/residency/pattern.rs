@@ -148,6 +148,7 @@ impl PatternSpec {
 
     /// Elements that a block reads under block stride, but for the last ones: one more than its even share.
     pub fn elements_per_block(&self) -> u64 {
+        // Garg's kernel rounds up and adds one, so the last blocks of a large grid find little or nothing to read.
         self.elements().div_ceil(u64::from(self.blocks)) + 1
     }
 

@@ -148,6 +148,7 @@ impl Places {
         for (word, changed) in changed.words().into_iter().enumerate() {
             if changed != 0 {
                 let codes = codes(places.resident.words()[word], places.mapped.words()[word]);
+                // A word of 64 pages has four times 64 KiB: eight bits of the short form.
                 let shift = word * 8;
                 *touches = *touches & !(0xff << shift) | codes << shift;
             }
@@ -198,6 +199,7 @@ fn codes(resident: u64, mapped: u64) -> u64 {
             (0, 0) => FAULT,
             (u16::MAX, _) => LOCAL,
             (0, u16::MAX) => REMOTE,
+            // Only what the masks say of all 16 pages is said here; anything else has to look at them.
             _ => MIXED,
         };
         codes | code << (2 * big_page)

@@ -45,6 +45,9 @@ impl WarpReader {
                 }
             }
             AccessPattern::RandomWarp => Walk::Random {
+                // Warps start 32 numbers apart. With a modulus of 2^31 that is why a number of pages which is a
+                // multiple of 32 makes all warps read few pages at a time, here as on a card
+                // (validation/DEVIATIONS.md, "Residency").
                 x: lcg(spec.seed.wrapping_add(first_of_grid)) as u32,
                 left: elements / spec.threads(),
                 pages: spec.bytes / spec.page_bytes,
@@ -79,6 +82,8 @@ impl Iterator for WarpReader {
                 *left = left.checked_sub(1)?;
                 let drawn = lcg(u64::from(*x));
                 *x = drawn as u32;
+                // One draw gives the page and the place in it, as in the published kernel; the place leaves room for
+                // all 32 lanes.
                 let element =
                     drawn % *pages * *page_elements + drawn % (*page_elements - WARP_LANES);
                 Some(WarpRead {

@@ -97,6 +97,7 @@ impl Default for DriverPolicy {
         Self {
             host_page: HostPage::Kib4,
             growth: &GROWTHS[GROWTHS.len() - 1],
+            // `uvm_perf_prefetch_threshold` of the driver. The tree wants strictly more: 17 of 32 pages.
             density_percent: 51,
             eviction: &EVICTIONS[0],
             ahead: &AHEADS[0],

@@ -105,6 +105,8 @@ impl Thrashing {
             self.recent.pop_front();
         }
         let before = self.last_moves[block as usize].replace(now);
+        // A page moved again if an earlier move of its block within the lapse had it. The driver keeps the last time
+        // of each page; masks of blocks say the same, and a program that never thrashes pays for one time a block.
         let mut again = PageMask::EMPTY;
         if before.is_some_and(is_recent) {
             let of_block = self.recent.iter().filter(|earlier| earlier.block == block);
@@ -119,6 +121,7 @@ impl Thrashing {
         });
         for page in again.pages() {
             let history = self.pages.entry(page_number(block, page)).or_default();
+            // Only events in a row count: three returns an hour apart are three uses, not thrashing.
             if now.saturating_since(history.last_event) > lapse {
                 history.events = 0;
             }
@@ -138,6 +141,7 @@ impl Thrashing {
         let Some(history) = self.pages.get_mut(&number) else {
             return ThrashingHint::None;
         };
+        // Looked at when the page faults, not by a timer: a page that faults no more needs no end.
         if now.saturating_since(history.last_event) > self.spec.epoch {
             self.pages.remove(&number);
             return ThrashingHint::None;
@@ -150,6 +154,8 @@ impl Thrashing {
         }
         if history.throttles >= self.spec.pin_threshold {
             let until = now + self.spec.pin;
+            // The counts start anew. Until the pin ends, `pinned_until` alone keeps growth and prefetch from taking
+            // the page along.
             *history = PageHistory {
                 last_event: now,
                 pinned_until: Some(until),

@@ -22,6 +22,7 @@ impl NextBlocks {
 
 impl Ahead for NextBlocks {
     fn blocks(&self, around: &dyn Surroundings, ahead: &mut Vec<u32>) {
+        // Below 16 blocks of memory, four that come unasked would push out what the kernel is reading. Our choice.
         let holds_few = |frames: u64| frames < u64::from(4 * BLOCKS);
         if 2 * around.valid_bytes(around.page()) < BLOCK_BYTES
             || around.frames().is_some_and(holds_few)

@@ -86,6 +86,7 @@ impl Driver {
         }
         let is_heeded = self.heeds(action);
         let advice = &mut self.advice[block as usize];
+        // A page has one preferred location: a new one, or none, replaces the other.
         let prefer = |advice: &mut Advice, cpu: &PageMask, gpu: &PageMask| {
             advice.prefers_cpu = advice.prefers_cpu.without(pages).or(cpu);
             advice.prefers_gpu = advice.prefers_gpu.without(pages).or(gpu);
@@ -172,6 +173,7 @@ impl Driver {
             self.give_chunk_back(block);
         }
         self.places.unmap(block, pages);
+        // As if it was never touched: the next touch gives it memory on the side that touches, and copies nothing.
         self.places.unmap_host(block, pages);
         self.untouched.add(block, pages);
     }

@@ -83,6 +83,7 @@ impl Driver {
             each(block, &pages.and(self.places.resident(block)));
             self.discard(block, &pages);
             if let Some(advice) = self.advice.get_mut(block as usize) {
+                // All of the block's: allocations begin at multiples of 2 MiB, so no other one has advised it.
                 *advice = super::Advice::default();
             }
         }
@@ -97,6 +98,7 @@ impl Driver {
         if !self.is_too_full() {
             return false;
         }
+        // No block asks for the room, so none is kept.
         let Some(victim) = self.eviction.victim(&self.chunks, u32::MAX) else {
             return false;
         };

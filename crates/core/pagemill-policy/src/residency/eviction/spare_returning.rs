@@ -27,6 +27,7 @@ impl Eviction for SpareReturning {
     fn victim(&self, chunks: &ChunkList, keep: u32) -> Option<u32> {
         let others = chunks.oldest_first().filter(|&block| block != keep);
         let returns = |block: &u32| self.returns.get(block).copied().unwrap_or(0);
+        // `min_by_key` takes the first of equals, so chunks that never returned leave in the order of age.
         others.take(CANDIDATES).min_by_key(returns)
     }
 

@@ -32,6 +32,8 @@ impl Eviction for TreePreEviction {
             let first = victim / size * size;
             let node = first..first + size;
             let outside = |frame: &u32| !leaving.contains(frame);
+            // What a smaller tree sends away counts as gone, so that one sparse corner can empty the larger tree
+            // around it.
             let left = node.clone().filter(|&frame| is_held(frame)).filter(outside);
             if 2 * (left.count() as u32) < size {
                 leaving = node;

@@ -29,6 +29,8 @@ impl AccessAware {
     };
 
     fn trees(&self, order: Order) -> Trees {
+        // The published sizes, 4 MiB down to 512 KiB, ranked as published and cut to what a block of 2 MiB can hold:
+        // where the largest tree is the block already, a linear order shows in its leaves.
         let (leaf_pages, largest_pages) = match order {
             Order::Linear => (4 * BIG_PAGE_PAGES, BLOCK_PAGES),
             Order::Unknown | Order::Intense => (BIG_PAGE_PAGES, BLOCK_PAGES),
@@ -71,6 +73,8 @@ impl Order {
         if distinct > 1 && explained_by_a_line(&blocks) >= LINEAR {
             return Self::Linear;
         }
+        // The history ends at 64 faults: of a large allocation it cannot show half of the blocks, but at most one a
+        // fault.
         let seen_at_most = allocation.len().min(blocks.len());
         match (2 * distinct >= seen_at_most, blocks.len() >= 2 * distinct) {
             (true, true) => Self::Intense,
@@ -82,6 +86,8 @@ impl Order {
 
 /// The share of the variance of `blocks` that a line over their places explains.
 fn explained_by_a_line(blocks: &[u32]) -> f64 {
+    // The squared correlation of least squares. The newest fault comes first, so an ascending order is a falling
+    // line; the square does not mind. `of_blocks` is 0 for a single block alone, which the caller leaves out.
     let count = blocks.len() as f64;
     let mean_place = (count - 1.0) / 2.0;
     let mean_block = blocks.iter().map(|&block| f64::from(block)).sum::<f64>() / count;

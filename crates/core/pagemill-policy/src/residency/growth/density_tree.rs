@@ -41,6 +41,8 @@ impl Trees {
     /// The largest dense tree above each of the `wanted` leaves; what it covers needs no look of its own.
     pub(super) fn grow(&self, context: &GrowthContext<'_>, wanted: PageMask) -> PageMask {
         let dense = context.resident.or(&wanted).without(&context.barred);
+        // Strictly more than the threshold, in whole numbers, as the driver compares; a quotient would round at the
+        // border.
         let is_dense = |count: u32, pages: u32| count * 100 > pages * self.threshold_percent;
         let count = dense.count();
         let smallest_pages = 2 * self.leaf_pages;
@@ -53,6 +55,8 @@ impl Trees {
         while let Some(page) = rest.first() {
             let mut largest = page..page + self.leaf_pages;
             let mut pages = smallest_pages;
+            // A sparse size does not end the climb: a larger one may be dense by what lies beside. It ends where the
+            // whole block has too few pages.
             while pages <= self.largest_pages && is_dense(count, pages) {
                 let start = page / pages * pages;
                 if is_dense(dense.count_in(start..start + pages), pages) {

@@ -35,6 +35,9 @@ impl Rule {
                 turn: Side::Cpu,
             };
         }
+        // The rarer side takes turns: at a factor of 1.5 every third stripe is on the CPU, at 2.0 every second (Garg
+        // 2021), beyond that every n-th is on the GPU. Rounding the period can deal the GPU more than fits;
+        // `emit_stripes` stops when it is full.
         let over = allocation - gpu;
         if over > gpu {
             return Self {

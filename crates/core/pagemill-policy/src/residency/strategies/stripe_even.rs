@@ -19,6 +19,8 @@ impl Strategy for StripeEven {
         let stripe_bytes = placement.stripe_bytes.max(super::super::PAGE_BYTES);
         let stripes = u128::from(placement.allocation_bytes.div_ceil(stripe_bytes)).max(1);
         let fitting = u128::from(placement.gpu_bytes / stripe_bytes).min(stripes);
+        // Bresenham's line: a stripe is on the GPU where the count that is due rises. 128 bits, since both factors
+        // can have over 32.
         let dealt = |count: u64| u128::from(count) * fitting / stripes;
         let side_of = |stripe| {
             if dealt(stripe + 1) > dealt(stripe) {
