@@ -105,6 +105,8 @@ impl Slot {
         let Some((former, now)) = self.former.zip(ColorRange::new(Color(first), self.quota)) else {
             return 0;
         };
+        // P pages in f colors are P/f in each, and are to be P/q: a common color keeps the smaller of both, P over
+        // the larger count.
         let most = u128::from(former.count().max(now.count()));
         let kept = u128::from(former.overlap(now));
         u128::from(self.pages) * PARTS_OF_A_PAGE * (most - kept) / most
@@ -129,6 +131,8 @@ fn order(colors: u16, slots: &[Slot]) -> Vec<Slot> {
             with.insert(at, newcomer);
             with
         };
+        // One newcomer after the other, each at its best place: all orders of n newcomers would be n! programs of
+        // `place`. Tasks that have colors keep their order, since to swap two would move all pages of one.
         let best = (0..=order.len())
             .rev()
             .min_by_key(|at| place(colors, &with(*at)).moved);
@@ -146,6 +150,8 @@ fn place(colors: u16, order: &[Slot]) -> Placing {
     for slot in order {
         let mut next: Vec<Option<u128>> = vec![None; ends];
         let mut start = vec![0_u16; ends];
+        // Dynamic programming over where a task ends, exact for this order: tasks x colors steps. Only a strictly
+        // better place moves a task up, so that of equals the lowest wins and the same question has the same answer.
         for end in usize::from(slot.quota)..ends {
             let first = end - usize::from(slot.quota);
             let here = least[first].map(|before| before + slot.moved(first as u16));

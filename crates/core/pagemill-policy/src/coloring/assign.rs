@@ -82,6 +82,7 @@ pub fn assign(
             Wish::Colors(_) => None,
         })
         .collect();
+    // Numbers come first: a task that names one may have measured what it needs, and a curve is worth what is left.
     let left = (u64::from(colors) - fixed) as u16;
     let mut divided = divide(policy, left, &curves)
         .unwrap_or_default()

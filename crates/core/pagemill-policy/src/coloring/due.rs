@@ -24,6 +24,8 @@ impl DueChange {
         if then >= now {
             return None;
         }
+        // The curve was measured on another run, maybe of another length: only the share of its misses carries over
+        // to this one.
         let avoidable = (now - then) as f64 / now as f64;
         let misses = change_ns / (miss_ns * avoidable);
         Some(Self {

@@ -129,6 +129,8 @@ impl Palette {
 
     /// The color of a frame, by its physical page number.
     pub fn color_of(self, frame: PageNumber) -> Color {
+        // The set index begins below the page number and ends within it: its bits there are the color (CachePM, section 2.1).
+        // A cache that picks a slice by a hash of the address has no such bits.
         Color((frame.0 % u64::from(self.colors)) as u16)
     }
 

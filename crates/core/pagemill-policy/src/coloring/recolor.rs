@@ -57,6 +57,8 @@ fn even_shares(current: &[Color], range: ColorRange) -> Vec<usize> {
             }
         }
     };
+    // A color that holds more than the share keeps one page more if it gets an odd one; given to another color, that
+    // page would move.
     give_odd(&|held| held > share, &mut shares);
     give_odd(&|_| true, &mut shares);
     shares

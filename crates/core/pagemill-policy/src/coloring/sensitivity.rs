@@ -43,6 +43,8 @@ impl Sensitivity {
     /// a knee at three quarters (A) or half (B) of the cache, as the document draws them (CachePM, figures 3 to 6).
     pub fn typical_curve(self, colors: u16) -> MissCurve {
         let all = u64::from(colors.max(1));
+        // Misses of 1,000 references. A falls by 700 in all, beyond the 300 at which its class begins; B by 200, between 100
+        // and 300.
         let (start, slope, knee_fall, knee) = match self {
             Self::High => (900, 300, 400, all.div_ceil(4) * 3),
             Self::Medium => (400, 100, 100, all.div_ceil(2)),

@@ -56,6 +56,7 @@ impl WayPalette {
             return None;
         }
         let first = u32::from(range.first().0) * self.ways_of_color;
+        // Masks have to be contiguous, so ways that do not divide can only go to a neighbor: the last color.
         let after = if end == self.colors() {
             self.ways
         } else {

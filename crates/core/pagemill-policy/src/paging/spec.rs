@@ -51,6 +51,7 @@ impl PagingSpec {
 
     /// The least frames that work with this page size.
     pub fn least_budget_units(&self) -> u32 {
+        // Twice what one fault brings at most, so that a fault never has to evict what it brought itself.
         (PAGES_MIN * self.page_units()).max(2 * (UNITS_AHEAD_MAX + 1))
     }
 

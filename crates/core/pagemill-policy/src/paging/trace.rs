@@ -264,6 +264,7 @@ impl Input<'_> {
             };
             self.at += 1;
             let bits = u64::from(byte & 0x7f);
+            // A tenth byte has room for one bit only: a number that would lose some is damage, not a cut.
             if bits << shift >> shift != bits {
                 return None;
             }

@@ -96,6 +96,8 @@ impl Routing {
         let minimal = network.minimal(from, to);
         route.clear();
         match self {
+            // By the receiver, as D-mod-k routing of fat trees: messages to one node share a way and those to others part, so a
+            // shift of all nodes by one distance meets nowhere if each level has as many links as the one below.
             Self::Static => network.route(from, to, to % minimal, route),
             Self::Random => network.route(from, to, draw(flow, 0) % minimal, route),
             Self::Valiant => {
@@ -107,6 +109,8 @@ impl Routing {
             }
             Self::Adaptive => {
                 let detours = network.detours(from, to);
+                // The candidates turn with the message, so that idle links, which all cost the same, are not always
+                // taken from the same end.
                 let shortest = (0..CANDIDATES.min(minimal))
                     .map(|index| ((u64::from(to) + number) as u32).wrapping_add(index) % minimal);
                 let around =
@@ -131,6 +135,8 @@ fn least(
     for choice in candidates {
         candidate.clear();
         network.route(flow.from, flow.to, choice, &mut candidate);
+        // As UGAL weighs (Kim et al. 2008, section 4): waiting and hops add up, so a detour wins only where the
+        // short way waits longer than the detour's further links take.
         let cost = candidate
             .iter()
             .map(|&link| waiting(link).saturating_add(pass))
@@ -144,6 +150,8 @@ fn least(
 
 /// A number that looks random and depends on `flow` and `index` only.
 fn draw(flow: Flow, index: u32) -> u32 {
+    // From the flow and nothing else: a draw does not depend on what other nodes sent before, so a run repeats to the
+    // bit.
     let seed = u64::from(flow.from) << 32 | u64::from(flow.to);
     let mixed = seed
         .wrapping_mul(GOLDEN_GAMMA)

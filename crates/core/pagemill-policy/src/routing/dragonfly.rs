@@ -36,6 +36,7 @@ impl Dragonfly {
 
     /// Links that each pair of groups has.
     fn bridges(&self) -> u32 {
+        // Ports that do not divide by the other groups stay unused: all pairs of groups have as many links.
         self.routers_per_group * self.global_links / (self.groups - 1)
     }
 
@@ -43,6 +44,7 @@ impl Dragonfly {
     fn bridge(&self, from: u32, to: u32, which: u32) -> Bridge {
         let others = self.groups - 1;
         let ahead = (to + self.groups - from - 1) % self.groups;
+        // The same cable from its other end: `ahead` and the distance back add up to a turn around all groups.
         let back = others - 1 - ahead;
         let port = |distance: u32| which * others + distance;
         let router =

@@ -106,6 +106,8 @@ impl Topology for FatTree {
             self.edges(from, choice, climb)
                 .map(|(level, edge)| level.up + edge),
         );
+        // Down, there is no choice: from the top one way leads to each node, through the twins that the digits name,
+        // so the edges above `to` for the same digits are that way in reverse.
         let top = links.len();
         links.extend(
             self.edges(to, choice, climb)

@@ -71,6 +71,7 @@ impl Topology for Torus {
         } else {
             let (low, high) = (from.min(to), from.max(to));
             let above_low = choice - minimal + u32::from(choice - minimal >= low);
+            // The detour numbered `choice` among all nodes but the two ends.
             let via = above_low + u32::from(above_low >= high);
             self.walk(from, via, 0, links);
             self.walk(via, to, 0, links);

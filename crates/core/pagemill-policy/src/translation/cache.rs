@@ -78,6 +78,8 @@ impl AttCache {
             ];
         }
         let first = (self.organization.set_of(line) * self.ways) as usize;
+        // The published cache. Without an order of use it needs half of the state, which counts where thousands of
+        // interfaces have one.
         if self.ways == 1 {
             let tag = &mut self.tags[first];
             let slot = Slot(first as u32);
@@ -131,6 +133,7 @@ impl AttCache {
     pub fn invalidate(&mut self, first: u64, last: u64) -> u32 {
         let lines = self.line_of(first)..=self.line_of(last);
         let mut forgotten = 0;
+        // Over the slots and not the lines: a range of memory can have more lines than the cache.
         for (slot, tag) in self.tags.iter_mut().enumerate() {
             if *tag != EMPTY && lines.contains(tag) {
                 *tag = EMPTY;

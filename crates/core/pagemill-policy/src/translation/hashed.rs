@@ -12,6 +12,7 @@ fn folded(line: u64, sets: u32) -> u32 {
     let bits = sets.trailing_zeros();
     let mut folded = line;
     let mut rest = if bits == 0 { 0 } else { line >> bits };
+    // Neighbors still have sets of their own: the higher bits only change which.
     while rest != 0 {
         folded ^= rest;
         rest >>= bits;

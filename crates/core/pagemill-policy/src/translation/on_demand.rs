@@ -38,6 +38,7 @@ impl OnDemand {
         if (self.used.len() as u64) <= self.most {
             return None;
         }
+        // `page` was noted before, so it is the newest and never the one that leaves.
         let (_, unmapped) = self.order.pop_first()?;
         self.used.remove(&unmapped);
         Some(unmapped)

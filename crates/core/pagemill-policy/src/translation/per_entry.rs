@@ -8,6 +8,7 @@ pub const ENTRY: OrganizationEntry = OrganizationEntry {
     parameters: &["size"],
     build: |spec| Organization {
         line_entries: 1,
+        // As many bytes of entries as the grouped cache, so that what a miss brings is the only difference.
         sets: spec.groups() * spec.layout.group_entries,
         ways: 1,
         set_of: low_bits,

@@ -75,6 +75,7 @@ impl RegistrationCache {
 
     fn make_room(&mut self) -> Vec<(u64, u64)> {
         let mut dropped = Vec::new();
+        // The last one stays, however large: the message that needs it is about to be sent.
         while self.regions.len() > 1 {
             let is_full = self.regions.len() as u64 > u64::from(self.most_regions)
                 || self.pages > self.most_pages;

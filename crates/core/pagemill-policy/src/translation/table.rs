@@ -76,6 +76,7 @@ impl TableLayout {
     /// Numbers that the entries of `bytes` bytes from `start` on may have, first and last of each size of pages.
     pub fn spans(&self, start: VirtAddr, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
         let last = VirtAddr(start.0.saturating_add(bytes.saturating_sub(1)));
+        // Both sizes: which pages are large is drawn page by page, so either may have any of these entries.
         let small = (self.page.page_of(start).0, self.page.page_of(last).0);
         let large = self.large.map(|large| {
             let number = |address| Self::LARGE | large.page.page_of(address).0;

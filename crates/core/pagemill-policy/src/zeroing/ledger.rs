@@ -106,6 +106,8 @@ impl Ledger {
         {
             return Fault::Map(page);
         }
+        // A page bound to another owner is no way out even when it would be cleared first: the proof that freed it
+        // holds within that owner.
         let may_have = |page: &&PageId| self.pages[page.0].bound.is_none_or(|only| only == owner);
         let Some(&page) = self.dirty.iter().find(may_have) else {
             return Fault::Exhausted;
@@ -131,6 +133,8 @@ impl Ledger {
     /// Lends a clean page to `owner`, if there is one: rather one that only this owner may get.
     pub fn lend_clean(&mut self, owner: Owner) -> Option<PageId> {
         let first = |bound| self.clean.get(&bound).and_then(BTreeSet::first).copied();
+        // Pages that only this owner may get go first: what is bound serves no other, and the common stock lasts
+        // longer.
         let page = first(Some(owner)).or_else(|| first(None))?;
         self.set(page, PageState::Lent(owner));
         Some(page)
@@ -177,11 +181,14 @@ impl Ledger {
             watermarks,
             batch_pages,
         } = self.settings;
+        // What engines work on counts as stock, or each fault would order it once more while it is on its way.
         let on_the_way: usize = self.jobs.values().map(Vec::len).sum();
         let stock = self.clean_pages + on_the_way;
         match mode {
             Mode::OnFree => Some(batch_pages),
             Mode::Pool => {
+                // Two marks, not one: between them a fault that takes a page does not wake an engine for a batch of
+                // one.
                 if stock < watermarks.low_pages {
                     self.refilling = true;
                 } else if stock >= watermarks.high_pages {
@@ -270,6 +277,7 @@ impl Ledger {
         self.jobs.remove(&job);
         for page in pages {
             match self.pages[page.0].state {
+                // How far the engine got is unknown: the CPU clears all of the page again.
                 PageState::Expired { owner, .. } | PageState::Waiting { owner, .. } => {
                     self.set(page, PageState::Clearing(owner));
                 }

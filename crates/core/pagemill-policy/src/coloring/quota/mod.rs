@@ -55,6 +55,8 @@ fn proportional(total: u16, weights: &[u64]) -> Vec<u16> {
         })
         .collect();
     let given: u16 = parts.iter().sum();
+    // What rounding down leaves goes to the largest remainders. The sort is stable: of equals the task that was named
+    // first.
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by_key(|place| {
         let (numerator, denominator) = exact(weights[*place]);

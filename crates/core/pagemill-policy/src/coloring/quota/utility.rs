@@ -17,6 +17,7 @@ struct Step {
 impl Step {
     /// Whether it saves more misses a color.
     fn saves_more_than(self, other: Self) -> bool {
+        // Cross-multiplied: no rounding decides between two tasks.
         let rate = |step: Self, per: Self| u128::from(step.saved_misses) * u128::from(per.colors);
         rate(self, other) > rate(other, self)
     }
@@ -54,6 +55,7 @@ fn best_step(curves: &[MissCurve], quotas: &[u16], left: u16) -> Step {
     };
     for (task, curve) in curves.iter().enumerate() {
         let now = curve.misses(quotas[task]);
+        // Any number of colors, not one: before a knee the curve is flat, and a greedy color would never get there.
         for colors in 1..=left {
             let saved_misses = now.saturating_sub(curve.misses(quotas[task] + colors));
             let step = Step {
