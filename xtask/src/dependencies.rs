@@ -18,7 +18,7 @@ const COMMANDS: [&str; 2] = ["pagemill-fuzz", "xtask"];
 type Rules = BTreeMap<String, BTreeSet<String>>;
 
 /// The folders of `crates/`. A crate uses crates of its own street and of the streets named before it.
-const STREETS: [&str; 7] = ["core", "sim", "linux", "cuda", "net", "lab", "dev"];
+const STREETS: [&str; 7] = ["core", "pages", "linux", "net", "cuda", "lab", "dev"];
 
 /// How values of types get into files and messages; it decides nothing.
 const VALUES_IN_FILES: &str = "serde";
@@ -308,10 +308,10 @@ mod tests {
             let metadata = json!({ "packages": [sim, package("pagemill-ptx", used, &[])] });
             breaches(&metadata, &may_use(MAP).unwrap()).map(|breaches| breaches.len())
         };
-        assert_eq!(found("sim", "sim").unwrap(), 0);
-        assert_eq!(found("cuda", "sim").unwrap(), 0);
-        assert_eq!(found("sim", "cuda").unwrap(), 1);
-        assert!(found("sim", "attic").is_err());
+        assert_eq!(found("pages", "pages").unwrap(), 0);
+        assert_eq!(found("cuda", "pages").unwrap(), 0);
+        assert_eq!(found("pages", "cuda").unwrap(), 1);
+        assert!(found("pages", "attic").is_err());
     }
 
     #[test]

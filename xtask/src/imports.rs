@@ -18,16 +18,17 @@ const FILES_ON_CIRCLES: &[(&str, usize)] = &[
     ("pagemill-cli", 6),
     ("pagemill-cudart", 25),
     ("pagemill-fabric", 10),
+    ("pagemill-nic", 2),
     ("pagemill-pager", 2),
+    ("pagemill-pages", 9),
     ("pagemill-policy", 32),
     ("pagemill-ptx", 5),
     ("pagemill-python", 7),
     ("pagemill-report", 12),
     ("pagemill-run", 14),
     ("pagemill-scenario", 2),
-    ("pagemill-sim", 14),
+    ("pagemill-sim", 3),
     ("pagemill-workloads", 15),
-    ("pagemill-zero", 5),
 ];
 
 /// A module's path below its crate's root: `gpu::stream`.

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use crate::workspace;
 
 /// Crates whose contract includes unsafe code; every other crate forbids it at its root.
-const MAY_BE_UNSAFE: [&str; 14] = [
+const MAY_BE_UNSAFE: [&str; 15] = [
     "pagemill-color-preload",
     "pagemill-cudart",
     "pagemill-fabric",
@@ -28,6 +28,7 @@ const MAY_BE_UNSAFE: [&str; 14] = [
     "pagemill-pager-preload",
     "pagemill-playground",
     "pagemill-ptx",
+    "pagemill-types",
     "pagemill-zero",
     "pagemill-zero-cabi",
     "pagemill-zero-preload",

@@ -4,6 +4,7 @@
 //! [`Nic`] is one interface in two ends: [`Nic::post`] says when data leaves, [`Nic::arrive`] when it is in memory.
 //! [`Rank`] puts tagged messages on top. Both know nothing of other nodes: a driver carries [`Packet`]s between them.
 //! [`World`] is the driver in simulation: one [`Program`] for each rank, and the switches between them if the machine has any.
+#![forbid(unsafe_code)]
 
 mod ahead;
 mod att;

@@ -135,7 +135,7 @@ fn least(
     for choice in candidates {
         candidate.clear();
         network.route(flow.from, flow.to, choice, &mut candidate);
-        // As UGAL weighs (Kim et al. 2008, section 4): waiting and hops add up, so a detour wins only where the
+        // As UGAL weighs (Kim et al. 2008): waiting and hops add up, so a detour wins only where the
         // short way waits longer than the detour's further links take.
         let cost = candidate
             .iter()

@@ -1,4 +1,5 @@
 use super::*;
+use pagemill_wire::DEFAULT_MACHINE;
 
 #[test]
 fn threads_are_a_number_above_zero() {

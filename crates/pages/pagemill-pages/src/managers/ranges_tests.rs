@@ -1,9 +1,9 @@
 //! Valid ranges against a model that keeps, for every single byte, when it is in GPU memory.
 
-use super::ranges::{Ranges, RangesSpec};
-use super::{Asker, PageRequest, Touch};
-use crate::managers::host_link::HostLink;
-use crate::managers::{AfterFullBuffer, CpuReturn, MergeScope, Validity};
+use super::{
+    AfterFullBuffer, Asker, CpuReturn, HostLink, MergeScope, PageRequest, Ranges, RangesSpec,
+    Touch, Validity,
+};
 use crate::parts::link::{Direction, LinkSpec};
 use crate::timeline::Timeline;
 use pagemill_policy::migration::{MigrationSpec, POLICIES, PolicyEntry};
@@ -26,16 +26,14 @@ fn gmmu(cpu_return: CpuReturn) -> RangesSpec {
         query: Picos(5 * CYCLE),
         update: Picos(7 * CYCLE),
         cpu_return,
-        memory_bytes: None,
-        ..RangesSpec::free(0)
+        ..RangesSpec::free(None)
     }
 }
 
 fn link() -> LinkSpec {
-    let bandwidth = Bandwidth::new(1_000_000_000).unwrap();
     LinkSpec {
-        to_gpu: bandwidth,
-        to_cpu: bandwidth,
+        to_gpu: Bandwidth::new(1_000_000_000).unwrap(),
+        to_cpu: Bandwidth::new(1_000_000_000).unwrap(),
         latency: Picos(LATENCY),
         payload_bytes: 0,
         header_bytes: 0,

@@ -323,7 +323,7 @@ fn manager(
         }
         Mechanism::PartialPages => {
             let migration = point.partial.build().map_err(UvmError::Partial)?;
-            let mut ranges = Ranges::new(RangesSpec::free(gpu_bytes), migration, 0);
+            let mut ranges = Ranges::new(RangesSpec::free(Some(gpu_bytes)), migration, 0);
             ranges.allocate(0, allocation_bytes, allocation_bytes);
             Ok(Manager::Ranges(Box::new(ranges)))
         }

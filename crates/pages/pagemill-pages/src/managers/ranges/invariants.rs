@@ -43,7 +43,7 @@ mod tests {
     fn a_page_that_only_counts_as_whole_is_noticed() {
         let policy = POLICIES.find("multi-range").expect("built in");
         let migration = MigrationSpec::new(PageSize::MIB_2, policy).build();
-        let spec = RangesSpec::free(4 * PageSize::MIB_2.bytes());
+        let spec = RangesSpec::free(None);
         let mut ranges = Ranges::new(spec, migration.expect("sound"), 0);
         ranges.grow(2 * PageSize::MIB_2.bytes());
         assert_eq!(ranges.broken_invariant(), None);

@@ -36,8 +36,8 @@ pub struct RangesSpec {
 }
 
 impl RangesSpec {
-    /// A unit that costs nothing and is never full, with `memory_bytes` of GPU memory.
-    pub fn free(memory_bytes: u64) -> Self {
+    /// A unit that costs nothing and is never full, with `memory_bytes` of GPU memory if it is limited.
+    pub fn free(memory_bytes: Option<u64>) -> Self {
         Self {
             buffers: 1,
             buffer_entries: u32::MAX,
@@ -47,7 +47,7 @@ impl RangesSpec {
             merge: MergeScope::Gpu,
             cpu_return: CpuReturn::Valid,
             concurrent: None,
-            memory_bytes: Some(memory_bytes),
+            memory_bytes,
             eviction: &LeastRecentlyUsed::ENTRY,
             transactions: None,
             validity: Validity::AtRequest,
