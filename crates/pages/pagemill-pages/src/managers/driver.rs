@@ -157,7 +157,7 @@ impl<W: Waiter> DriverPages<W> {
         self.recheck.or(self.due)
     }
 
-    /// As [`DriverPages::advance`], for a loop that repeats accesses later at the same time: before anything else at that
+    /// Goes on at `now` as far as work is due, for a loop that repeats accesses later at the same time: before anything else at that
     /// time, this is due once more.
     pub fn advance_and_recheck(
         &mut self,
