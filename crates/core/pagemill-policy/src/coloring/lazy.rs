@@ -90,7 +90,7 @@ impl LazyPages {
             .collect();
         let current: Vec<Color> = held.iter().filter_map(|page| self.color(*page)).collect();
         // From where the data lie, not from where they were to go: a page that was not touched between two changes is
-        // copied once, and one whose old color comes back not at all.
+        // copied once, and one whose old color does not return.
         let RecolorPlan { target, moved } = plan_recolor(&current, range);
         let mut unmap = Vec::new();
         for (number, target) in held.into_iter().zip(target) {

@@ -86,7 +86,7 @@ impl Order {
 
 /// The share of the variance of `blocks` that a line over their places explains.
 fn explained_by_a_line(blocks: &[u32]) -> f64 {
-    // The squared correlation of least squares. The newest fault comes first, so an ascending order is a falling
+    // The squared correlation of least squares. The newest fault stands first, so an ascending order is a falling
     // line; the square does not mind. `of_blocks` is 0 for a single block alone, which the caller leaves out.
     let count = blocks.len() as f64;
     let mean_place = (count - 1.0) / 2.0;
