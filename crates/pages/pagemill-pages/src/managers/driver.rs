@@ -135,6 +135,8 @@ impl<W: Waiter> DriverPages<W> {
 
     /// A driver that sleeps is woken.
     fn interrupt(&mut self, at: Picos) {
+        // A driver at work sees new entries by itself when it takes its next
+        // batch: only one that sleeps is woken, and pays for it.
         if self.due.is_none() && !self.replaying {
             self.due = Some(at + self.interrupt);
         }
@@ -154,6 +156,7 @@ impl<W: Waiter> DriverPages<W> {
     /// When [`DriverPages::advance_and_recheck`] is to be called.
     #[inline]
     pub fn due(&self) -> Option<Picos> {
+        // The recheck is at the time of the last replay, which nothing else that is due can be before.
         self.recheck.or(self.due)
     }
 
@@ -183,6 +186,8 @@ impl<W: Waiter> DriverPages<W> {
             HandlerStep::Replay => {
                 self.due = None;
                 self.replay(awake);
+                // What is repeated may fault anew at this same time. The driver
+                // looks at its buffer after all of them, so that they share a batch.
                 self.replaying = !awake.is_empty();
                 if !self.replaying {
                     self.go_on_serving(now);
@@ -205,6 +210,7 @@ impl<W: Waiter> DriverPages<W> {
 
     fn replay(&mut self, awake: &mut Vec<W>) {
         let driver = self.handler.driver();
+        // A page that was mapped in place ends the wait as one that moved does: what would not fault again is repeated.
         let is_there = |page, writes| driver.touch_for(page, writes) != Touch::Fault;
         self.buffer.replay(self.handler.served(), is_there, awake);
     }

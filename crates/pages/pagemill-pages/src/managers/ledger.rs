@@ -116,6 +116,7 @@ impl Traffic {
         self.remote_bytes += other.remote_bytes;
         self.host_remote_bytes += other.host_remote_bytes;
         self.evictions += other.evictions;
+        // Both may have moved in the same launch, so the numbers do not add up: at least the larger one is right.
         self.launches = self.launches.max(other.launches);
         let earlier = match (self.first_launch, other.first_launch) {
             (Some(one), Some(other)) => Some(one.min(other)),
@@ -154,6 +155,7 @@ impl Ledger {
     #[inline]
     pub fn at(&mut self, address: u64) -> Option<&mut Traffic> {
         let holds =
+            // Below the start the difference wraps to more than any size, so one comparison looks at both ends.
             |&(start, report): &(u64, AllocationReport)| address.wrapping_sub(start) < report.bytes;
         if !self.accounts.get(self.recent).is_some_and(holds) {
             let after = self
@@ -218,6 +220,7 @@ impl Ledger {
         };
         traffic.faults += faults;
         traffic.services += 1;
+        // Batches have ascending numbers: a block of another allocation in between does not make the same batch a new one.
         if traffic.last_batch.replace(batch) != Some(batch) {
             traffic.batches += 1;
         }

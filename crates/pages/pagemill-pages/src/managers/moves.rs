@@ -90,6 +90,7 @@ pub struct MigrationCounts {
 /// Appends `next`, to the last range where it goes on.
 fn join(ranges: &mut Vec<Range<u64>>, next: Range<u64>) {
     match ranges.last_mut() {
+        // Most moves go up through the addresses, so one look at the last range is enough to keep the list short.
         Some(last) if last.end == next.start => last.end = next.end,
         _ => ranges.push(next),
     }

@@ -30,6 +30,8 @@ impl<W: Waiter> Manager<W> {
                         let bits = PAGE_BITS << (part * PAGE_SEGMENTS);
                         let page = at as u32 * pages_of_word + part;
                         let is_asked = *word & bits != 0;
+                        // Asked as for a write, the stricter question: of a page
+                        // that both memories have, a read alone finds the copy.
                         if is_asked && pages.place(page, true) != Place::Gpu {
                             *word &= !bits;
                         }

@@ -56,8 +56,10 @@ pub(super) fn send_back(
             let copies = Copies::of(&evicted.copied);
             at += costs.queueing(copies);
             let setup = costs.setup(copies);
+            // The link serves a direction in order, so the last copy to begin is the last to end.
             copied = host_link.link.copy(at, Direction::ToCpu, bytes, setup).done;
             done = copied;
+            // A chunk cannot be written before its old pages have left it: NVIDIA's driver waits in `pick_and_evict_root_chunk`.
             if costs.eviction_waits {
                 at = copied;
             }
@@ -79,6 +81,7 @@ fn record_departure(
         page,
         ..left.moment(start, done)
     };
+    // The block itself leaves, by a call of the program: nothing made room for another block.
     if evicted.block == left.block {
         let pages = evicted.copied.or(&evicted.dropped);
         return recording::changed(timeline, events::SENT_BACK, &pages, when);

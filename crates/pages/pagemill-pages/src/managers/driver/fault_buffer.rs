@@ -191,6 +191,7 @@ impl<W: Waiter> FaultBuffer<W> {
         let table = &mut self.tables[waiter.utlb() as usize];
         if let Some(entry) = table.find(waiter.page()) {
             let entry = &mut self.entries[entry as usize];
+            // One write among them makes the page one that is to be written: it must not come to be read alone.
             entry.writes |= waiter.writes();
             entry.more.push(waiter);
         } else if table.pages.len() >= self.limit {
@@ -214,6 +215,7 @@ impl<W: Waiter> FaultBuffer<W> {
         let id = self.free.pop().unwrap_or(self.entries.len() as u32);
         match self.entries.get_mut(id as usize) {
             Some(freed) => {
+                // Its list keeps its memory for the next page that several accesses fault on.
                 let more = std::mem::take(&mut freed.more);
                 *freed = Entry { more, ..entry };
             }
@@ -289,6 +291,7 @@ impl<W: Waiter> FaultBuffer<W> {
     pub(super) fn put_off(&mut self, page: u32, until: Picos) {
         let mut at = self.of_block[(page / BLOCK_PAGES) as usize];
         while let Some(entry) = self.entries.get(at as usize) {
+            // Each first-level TLB that faulted on the page has an entry of its own.
             if entry.page() == page {
                 let place = (entry.number - self.first_number) as usize;
                 self.order[place].not_before = until;

@@ -187,6 +187,7 @@ impl FaultHandler {
             ..
         } = self;
         let (mut now, mut done) = (at, at);
+        // Block after block as in a batch: the copy of one is on the link while the driver works on the next.
         driver.call(call, effects, |block, effects| {
             counts.refetched_bytes += moved.apply(effects, block, &mut host_link.ledger);
             let left = Departure {
@@ -501,6 +502,7 @@ impl FaultHandler {
 
     /// The copies of what the last block decided.
     fn copies(&self) -> Copies {
+        // A host page moves as a whole: on hosts with pages of 64 KiB, what faulted is all 16 of it (ADR 0032).
         let faulted = match self.host_page_pages {
             1 => self.batch.needed.1,
             _ => self.batch.needed.1.big_pages(),
@@ -511,6 +513,7 @@ impl FaultHandler {
     /// The next block to prefetch that no fault of the batch has brought meanwhile.
     fn take_ahead(&mut self) -> Option<u32> {
         let ahead = &mut self.batch.ahead;
+        // Several blocks of a batch may want the same one. The last is taken first, so they come in ascending order.
         ahead.sort_unstable_by_key(|block| std::cmp::Reverse(*block));
         ahead.dedup();
         while let Some(block) = self.batch.ahead.pop() {
@@ -556,6 +559,7 @@ fn note_faults<'a>(faults: impl Iterator<Item = &'a Fault>, ledger: &mut Ledger)
         if before.is_none() {
             ledger.set_origin(fault.instruction);
         }
+        // The faults are in order of their pages, so those of one page follow each other.
         if before.replace(fault.page) != Some(fault.page) {
             ledger.faulted(fault.instruction);
         }
@@ -574,6 +578,7 @@ fn processing(
     } else {
         Picos::ZERO
     };
+    // Masks count pages of 4 KiB, costs those of the host: of 4 or of 64 KiB.
     let unmapped = u64::from(effects.host_unmapped.count()).div_ceil(host_page_pages);
     let unmapping = Picos(costs.host_page_unmap.0 * unmapped);
     let populating = populating(effects, costs, host_page_pages);

@@ -53,6 +53,7 @@ impl Moved {
             ledger.book(addresses.start, |traffic| {
                 traffic.returned_bytes += bytes(&evicted.copied);
                 traffic.dropped_bytes += bytes(&evicted.dropped);
+                // Not the block at hand, which leaves only if a call sends it back.
                 traffic.evictions += u64::from(evicted.block != block);
             });
         }

@@ -82,6 +82,7 @@ pub(super) fn arrived(
     if timeline.pages().is_none() {
         return;
     }
+    // What was allocated at its first touch is among what was fetched, and has an event of its own (`decided`).
     let moved = effects.fetched.without(&effects.populated);
     let (needed, along) = match cause {
         events::FAULT => (moved.and(faulted), moved.without(faulted)),

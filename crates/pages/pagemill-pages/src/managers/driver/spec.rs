@@ -105,6 +105,7 @@ impl DriverCosts {
     /// The driver's time for the faults of a CPU that touches `pages` of a block in order. The driver grows them as those
     /// of the GPU: 64 KiB with the first, then as much as is there already, so that 2 MiB take six.
     pub(super) fn host_faults(&self, pages: u32) -> Picos {
+        // nvprof counts six of them for each 2 MiB that a CPU initializes: 64 KiB and five doublings.
         let doublings = pages.div_ceil(FIRST_HOST_PAGES).next_power_of_two().ilog2();
         Picos(self.host_fault.0 * u64::from(1 + doublings))
     }

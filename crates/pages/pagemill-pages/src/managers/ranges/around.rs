@@ -25,6 +25,7 @@ impl Allocations {
         let before = self.0.range(..=page).next_back();
         let allocation = before.map(|(&start, &end)| start..end);
         let holds_page = allocation.filter(|pages| pages.contains(&page));
+        // A page of no allocation stands alone, so a policy that keeps to allocations takes none of its neighbors along.
         holds_page.unwrap_or(page..page + 1)
     }
 }

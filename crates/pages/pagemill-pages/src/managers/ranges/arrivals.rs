@@ -35,6 +35,7 @@ impl Arrivals {
         };
         let arrived = pending.iter().filter(|arrival| arrival.done <= at);
         let arrived: Vec<_> = arrived.map(|arrival| arrival.range).collect();
+        // Not left as an empty list: that the page has none is how `land` says that nothing is on its way.
         if arrived.len() == pending.len() {
             self.pages.remove(&index);
         } else if !arrived.is_empty() {
@@ -70,18 +71,21 @@ impl Ranges {
         }
         let known = at + self.spec.query;
         let range = self.range_of(request);
+        // Planned and not committed: the page has a range when it arrives, in `land`.
         let decision = self.plan(index, range);
         if decision == GpuDecision::Local {
             return Touch::Here(known);
         }
         let asker = request.asker;
         let shared = self.ranges_on_the_way(index, |other| self.merges(asker, other));
+        // What this request merges with need not move for it. Bytes on their way for others do.
         let missing: Vec<_> = self
             .planned
             .iter()
             .flat_map(|&planned| shared.missing(planned))
             .collect();
         if !missing.is_empty()
+            // A request that moves nothing needs no entry, and a full buffer does not stop it.
             && let Some(free_at) = self.full_until(known, asker, host_link)
         {
             return Touch::LooksUpAgain(free_at);
@@ -121,9 +125,11 @@ impl Ranges {
     ) {
         self.note_fault(index);
         self.make_room(at, index, host_link);
+        // Before this request adds its own: what of it overlaps these crosses the link once more.
         let before = self.ranges_on_the_way(index, |_| true);
         self.planned.clear();
         self.planned.extend_from_slice(missing);
+        // What no side has touched has no bytes to move: it is taken out of `planned`.
         let there = self.populate(at, index, host_link);
         let moved = std::mem::take(&mut self.planned);
         if let Some(arrivals) = &mut self.arrivals {
@@ -157,6 +163,7 @@ impl Ranges {
 
     /// When the last byte of `range` is there for `asker`, `known` at the earliest: of what it merges with, and its own.
     fn arrival_for(&self, known: Picos, index: usize, range: PageRange, asker: Asker) -> Picos {
+        // Where nothing merges, a request still waits for what it moves itself.
         let waits_for = |other| self.merges(asker, other) || asker == other;
         let arrivals = self.arrivals.iter();
         let awaited = arrivals.flat_map(|all| all.on_the_way(index, waits_for));

@@ -20,6 +20,7 @@ impl Ranges {
         if self.spec.after_full_buffer == AfterFullBuffer::Moves {
             return None;
         }
+        // It needs a slot of the GPU and an entry of its buffer: the later of the two decides.
         let slot = self.slots.as_mut().map(|slots| slots.try_admit(at));
         let entry = self.buffers[asker.partition].try_admit(at);
         let free_at = [slot, Some(entry)]
@@ -27,6 +28,7 @@ impl Ranges {
             .flatten()
             .filter_map(Result::err)
             .max()?;
+        // A refusal is counted where it happens, its wait only here: only the asker knows that it will wait so long.
         self.counts.buffer_stalled += free_at - at;
         let partition = asker.partition as u32;
         host_link.timeline.record(|| TimelineEvent {
@@ -66,6 +68,7 @@ impl Ranges {
             return false;
         }
         let first = self.flights[index].on_the_way(at, range);
+        // What is being allocated is there for all: it never moves once more.
         first.is_some_and(|first| first.is_moved)
     }
 }

@@ -42,6 +42,7 @@ impl Untouched {
             start: 0,
             end: page_bytes,
         };
+        // A page that is touched all over is like one of a scenario's inputs, and needs no entry any more.
         if touched.contains(page) {
             self.touched.remove(&index);
         }
@@ -65,6 +66,7 @@ impl Untouched {
             return false;
         }
         for range in std::mem::take(planned) {
+            // Beyond the end nothing moves, yet it counts as there: a page without these bytes would never be whole.
             let beyond = end.and_then(|&end| PageRange::new(range.start.max(end), range.end));
             fresh.extend(beyond);
             let Some(data) = self.data_of(index, range) else {

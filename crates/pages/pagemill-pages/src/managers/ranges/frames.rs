@@ -57,6 +57,7 @@ impl Frames {
     #[inline]
     pub(super) fn touch(&mut self, page: usize) {
         let page = page as u32;
+        // Requests to one page follow each other: the newest one is in its place already.
         if self.tracks_use && self.held.newest() != Some(page) && self.held.contains(page) {
             self.eviction.used(&mut self.held, page);
         }

@@ -36,6 +36,7 @@ impl Ranges {
                 self.make_room(at, index, host_link);
                 all_done = all_done.max(self.populate(at, index, host_link));
                 let overhead = self.spec.fault_overhead;
+                // The page may have a frame that another one still leaves.
                 let ready = at.max(self.frame_free_at(index)) + overhead;
                 for place in 0..self.planned.len() {
                     let range = self.planned[place];
@@ -132,6 +133,7 @@ impl Ranges {
 
     /// Whether any byte of the page at `address` is in GPU memory.
     pub fn is_on_gpu(&self, address: u64) -> bool {
+        // An address below all managed memory wraps to an index that no page has.
         let index = (address >> self.page_shift).wrapping_sub(self.first_page) as usize;
         self.pages
             .get(index)

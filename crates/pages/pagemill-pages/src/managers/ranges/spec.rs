@@ -124,6 +124,7 @@ impl TransactionChain {
     /// The least time in which `bytes` move, in units of `unit_bytes`.
     pub fn time_for(&self, bytes: u64, unit_bytes: u64) -> Picos {
         let at_a_time = u64::from(self.bytes) * u64::from(self.in_flight);
+        // Units beside each other are chains of their own: as many chains in a row as are left, each as long as a unit.
         let units_in_a_row = bytes.div_ceil(unit_bytes * u64::from(self.units_in_flight));
         let trips = bytes.min(unit_bytes).div_ceil(at_a_time) * units_in_a_row;
         Picos(self.round_trip.0.saturating_mul(trips))

@@ -37,6 +37,7 @@ impl<W: Waiter> FaultBuffer<W> {
             while at != NONE {
                 let entry = self.entries.get(at as usize)?;
                 listed += 1;
+                // A list in a circle would never end: more steps than there are entries say so.
                 if (entry.page() / BLOCK_PAGES) as usize != block || listed > self.entries.len() {
                     return None;
                 }

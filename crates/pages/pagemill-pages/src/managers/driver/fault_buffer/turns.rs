@@ -45,6 +45,7 @@ impl Turns {
         self.entries.clear();
         for (number, utlb) in entries {
             let count = &mut self.counts[utlb as usize];
+            // How far the TLB is behind the one that goes first.
             let turn = (utlb + utlbs - self.next) % utlbs;
             self.entries.push((Rank::new(*count, turn), number));
             *count += 1;
