@@ -22,7 +22,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-pager", 8404),
     ("pagemill-pager-cabi", 214),
     ("pagemill-pager-preload", 1410),
-    ("pagemill-pages", 12076),
+    ("pagemill-pages", 12157),
     ("pagemill-playground", 261),
     ("pagemill-policy", 9559),
     ("pagemill-ptx", 39366),

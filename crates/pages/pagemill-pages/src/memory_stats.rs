@@ -60,6 +60,7 @@ macro_rules! fieldwise {
 
             /// What was counted since `earlier`.
             pub fn since(&self, earlier: &Self) -> Self {
+                // Names every field: one that the list lacks does not compile.
                 Self { $($field: self.$field - earlier.$field,)* }
             }
         }

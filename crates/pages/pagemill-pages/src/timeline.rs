@@ -160,6 +160,7 @@ impl Timeline {
         if self.limit == 0 {
             return;
         }
+        // Every `stride`th event, so that what is kept is spread over the whole run and not its beginning.
         let is_chosen = self.seen.is_multiple_of(self.stride);
         self.seen += 1;
         if !is_chosen {
@@ -174,6 +175,7 @@ impl Timeline {
 
     /// Records a kernel: all are kept as long as they leave room for others.
     pub fn record_kernel(&mut self, make: impl FnOnce() -> TimelineEvent) {
+        // Half of the room at most: many small kernels must not push out what moved between them.
         if self.kernels < self.limit / 2 {
             self.kernels += 1;
             self.events.push(make());
@@ -190,6 +192,7 @@ impl Timeline {
         self.events.retain(|event| {
             let is_kernel = matches!(event.kind, TimelineKind::Kernel { .. });
             index += usize::from(!is_kernel);
+            // Kernels stay: a picture without them has nothing to hang the others on.
             is_kernel || index % 2 == 1
         });
         self.dropped += (before - self.events.len()) as u64;

@@ -34,6 +34,7 @@ impl<'a> Helper<'a> {
 
     /// Orders the pages of `job` at a time; returns when they are clean.
     pub fn order(&mut self, at: Picos, job: JobId, pages: u64) -> Picos {
+        // A helper at work takes the next order by itself; only one that sleeps has to be woken.
         let start = if self.free_at > at {
             self.free_at
         } else {
@@ -54,6 +55,7 @@ impl<'a> Helper<'a> {
     /// Takes back the last order, of one page, at a time before it is done.
     pub fn take_back(&mut self, at: Picos) {
         self.orders.pop_back();
+        // The CPU waited for this order, so none came after it: time goes back to where the one before ends.
         let before = self.orders.back().map_or(at, |order| order.done_at);
         self.free_at = before.max(at);
         self.pages -= 1;
@@ -68,6 +70,7 @@ impl<'a> Helper<'a> {
             self.orders.pop_front();
             ledger.done(order.job)?;
             if self.orders.is_empty() {
+                // From then on, and not from `now`: the engine does not wait for a fault to look for work.
                 self.refill(order.done_at, ledger);
             }
         }
@@ -88,6 +91,7 @@ impl<'a> Helper<'a> {
 
     /// Its CPU time over `elapsed`.
     pub fn cpu(&self, elapsed: Picos) -> Picos {
+        // A daemon that busy-waits, as the document's does (section 2), uses its core whether there is work or not.
         if self.spec.busy {
             elapsed
         } else {

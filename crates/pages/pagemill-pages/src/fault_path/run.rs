@@ -119,6 +119,7 @@ pub fn run(
             interval_cycles,
         } => run.corun(loop_cycles, loops, interval_cycles)?,
     }
+    // Before the helper has ended: what it still clears costs the program nothing.
     run.report.end = run.now - start;
     let end = run.helper.drain(run.now, &mut run.ledger)?;
     if spec.settings.mode != Mode::Inline {
@@ -159,6 +160,7 @@ impl Run<'_> {
                 self.work(cycles);
             } else {
                 let mut left = cycles;
+                // The measured task's own cycles say when the other one faults: a slow fault does not bring the next one nearer.
                 while left >= until_fault {
                     self.work(until_fault);
                     left -= until_fault;
@@ -220,6 +222,8 @@ impl Run<'_> {
                 self.work(self.machine.core.handoff_cycles);
                 let deadline = self.now + self.machine.helper.deadline;
                 let done_at = self.helper.order(self.now, job, 1);
+                // The core learns of it at the deadline. It may clear the page itself only after
+                // the fence, as the engine may still write (ADR 0009).
                 if done_at > deadline {
                     self.now = deadline;
                     self.ledger.deadline(job)?;

@@ -62,6 +62,7 @@ impl PagerMachine {
     /// Fetching `units`, of which `stored` are read from the store and the others made.
     pub fn fetch(&self, store: &StoreCost, units: PageMask, stored: PageMask) -> Picos {
         let mut time = Picos::ZERO;
+        // A call takes neighbors alone: `UFFDIO_MOVE` with holes was tried and refused (ADR 0018).
         for stretch in units.stretches() {
             let stretch_units = PageMask::range(stretch.clone());
             let kept = stored.and(&stretch_units);
@@ -81,6 +82,7 @@ impl PagerMachine {
 
     /// Evicting `units`, of which `written` go to the store.
     pub fn evict(&self, store: &StoreCost, units: PageMask, written: u32) -> Picos {
+        // All that leave are hashed, as that is how the pager knows which have changed (ADR 0018); only those are written.
         let taken = units.stretches();
         let take: u64 = taken.map(|run| self.take.of(run.end - run.start).0).sum();
         Picos(take + self.hash.0 * u64::from(units.count()) + store.put.of(written).0)

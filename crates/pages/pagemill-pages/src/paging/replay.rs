@@ -247,6 +247,7 @@ impl Run<'_> {
         let until_fetched = Picos(start.0 + machine.decide.0 + fetch.0);
         self.handler = Picos(until_fetched.0 + evict.0);
         let fetches_first = self.spare.fetches_first(plan);
+        // With spare frames the answer comes before the eviction, which then delays the next fault only.
         self.program = match fetches_first {
             true => until_fetched,
             false => self.handler,
@@ -271,6 +272,7 @@ impl Run<'_> {
                     unit.is_stored = true;
                     changed.insert(number);
                 }
+                // Zeros are made when they are needed again, and take no room in the store.
                 Some(Change::Zeroed) => unit.is_stored = false,
                 None => {}
             });

@@ -81,6 +81,7 @@ impl Touches {
                 Order::Ascending => touch % units,
                 Order::Random => chance % units,
             };
+            // As many bits as a double holds, so that the share is below 1: with `writes` at 1, each touch writes.
             let share = (random64(chance, touch) >> 11) as f64 / (1_u64 << 53) as f64;
             touches.add(unit, share < pattern.writes, pattern.think_ns);
         }

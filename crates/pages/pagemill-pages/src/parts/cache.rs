@@ -114,6 +114,8 @@ impl Line {
 
     /// `sectors` that were absent are on their way at `at`.
     fn expect(&mut self, at: Picos, sectors: u8) {
+        // A line has one time: sectors of an earlier miss that are there by now leave the list, the
+        // others wait with the new ones.
         let before = match self.data_at > at {
             true => self.sectors(Self::COMING_SHIFT),
             false => 0,
@@ -159,6 +161,8 @@ impl Sets {
         let set = match self {
             Self::Mask(mask) => line & mask,
             Self::Folded { mask, bits } => {
+                // Higher bits only permute the sets: neighbors still have one each, and strides of
+                // a power of two no longer share a few.
                 let folded = line ^ (line >> bits);
                 (folded ^ (folded >> (2 * bits))) & mask
             }
@@ -246,6 +250,7 @@ impl Cache {
             let mut looked_up = self.load(at, line);
             if let Lookup::Miss(miss) = &mut looked_up {
                 miss.sectors = sectors & ALL_SECTORS;
+                // `load` expects the whole line; of this one no more comes than was asked for.
                 self.lines[miss.slot as usize].set_absent(!sectors);
             }
             return looked_up;
@@ -332,6 +337,7 @@ impl Cache {
             self.counts.store_hits += 1;
             let state = self.touch(slot);
             state.mark_dirty();
+            // Written, so there, without having come from memory.
             state.set_absent(state.absent() & !sectors);
             return Ok(None);
         }
@@ -356,6 +362,7 @@ impl Cache {
     /// `line` is there from `at` on, in one of two halves; memory has it too, unless it is dirty. Nothing is counted,
     /// and what has to make room is written back meanwhile. Where no way is free it is not there.
     pub fn place(&mut self, at: Picos, line: u64, is_dirty: bool) {
+        // No access of the program: what is put there beforehand must not show in its rates.
         let counts = self.counts;
         let slot = match self.find(line) {
             Some(slot) => Some(slot),
@@ -444,6 +451,7 @@ impl Cache {
     fn touch(&mut self, slot: u32) -> &mut Line {
         self.uses += Line::USE;
         let line = &mut self.lines[slot as usize];
+        // The number lies above the state bits, so the smallest word is the line that was used least recently.
         line.last_use = self.uses | (line.last_use & Line::STATE);
         line
     }
@@ -456,6 +464,7 @@ impl Cache {
         let mut way = 0;
         let mut oldest = u64::MAX;
         for (index, state) in ways.iter().enumerate() {
+            // Data that are on their way need the way they were promised: such a line is as if it were the newest.
             let last_use = if state.data_at <= at {
                 state.last_use
             } else {

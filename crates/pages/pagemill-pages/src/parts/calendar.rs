@@ -44,6 +44,7 @@ impl Calendar {
         while self.booked.get(self.full) == Some(&self.servers) {
             self.full += 1;
         }
+        // Within its slot a request starts when it comes: only one that found slots full waits for the start of another.
         at.max(Picos((self.first + slot as u64) * self.slot.0))
     }
 

@@ -62,6 +62,8 @@ impl EntryPool {
             "an entry was held without being admitted"
         );
         self.held_until.push_back(release);
+        // Entries end nearly in the order in which they began: a step or two from the back, where a
+        // heap would move keys each time.
         let mut place = self.held_until.len() - 1;
         while place > 0 && self.held_until[place - 1] > release {
             self.held_until.swap(place - 1, place);

@@ -62,8 +62,10 @@ impl EventHeap {
         let mut since = at.0 - self.origin.0;
         if since >= MAX_LAUNCH_TIME.0 {
             self.overflowed = true;
+            // One below the most, the key of the last warp would be `NONE`.
             since = MAX_LAUNCH_TIME.0 - 2;
         }
+        // The time is above the warp: at one time the lowest warp goes first, whatever happened before.
         (since << WARP_BITS) | u64::from(warp)
     }
 
@@ -102,6 +104,7 @@ impl EventHeap {
         let (_, warp) = self.top()?;
         let (mut at, mut least) = (self.first_leaf + warp as usize, NONE);
         while at > 0 {
+            // The least of those that the top event beat at each level: it was compared with no others.
             let others = [1, 2, 3].map(|other| self.nodes[at ^ other]);
             least = others[0].min(others[1]).min(others[2]).min(least);
             at = at / FANOUT - 1;
@@ -158,9 +161,11 @@ impl EventHeap {
         let (mut at, mut least) = (self.first_leaf + warp as usize, key);
         nodes[at] = key;
         while at > 0 {
+            // The nodes below one begin at a multiple of four, so siblings differ in the two lowest bits alone.
             let others = [1, 2, 3].map(|other| nodes[at ^ other]);
             least = others[0].min(others[1]).min(others[2]).min(least);
             at = at / FANOUT - 1;
+            // Nodes above a node that did not change do not change.
             if nodes[at] == least {
                 break;
             }

@@ -143,6 +143,7 @@ impl Link {
         };
         let packets = requests * u64::from(READ_BYTES.div_ceil(reads.packet_bytes));
         let sent = slots.book(at, packets);
+        // Of the answers: requests go the other way, where they are not booked.
         let wire_bytes = bytes + packets * u64::from(self.spec.header_bytes);
         let busy = self.spec.to_gpu.time_for(wire_bytes);
         self.book(sent, Direction::ToGpu, bytes, busy).done + reads.latency
@@ -186,6 +187,7 @@ impl Link {
 }
 
 fn read_slots(reads: ReadSpec) -> Throughput {
+    // Little's law: with so many outstanding for a latency each, so many a latency are answered.
     let latency_ps = u128::from(reads.latency.0.max(1));
     let per_second = u128::from(reads.outstanding) * 1_000_000_000_000 / latency_ps;
     Throughput::per_second(per_second.min(u128::from(u64::MAX)) as u64)

@@ -19,6 +19,7 @@ pub struct WalkerSpec {
 impl WalkerSpec {
     /// Levels between the root and a leaf that maps a page of this size.
     pub fn levels(&self, page: PageSize) -> u32 {
+        // A larger page ends the walk earlier: of 9 bits a level, 2 MiB spare the last one.
         let offset_bits = page.bytes().trailing_zeros();
         self.address_bits
             .saturating_sub(offset_bits)

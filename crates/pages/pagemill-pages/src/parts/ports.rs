@@ -52,6 +52,7 @@ impl PortGroup {
     /// Books the next server at or after `at`; returns when its service starts.
     #[inline]
     pub fn book(&mut self, at: Picos) -> Picos {
+        // All serve for the same time, so the one that was booked first is free first: none has to be searched.
         let start = self.servers[self.next].book(at, self.busy);
         self.next += 1;
         if self.next == self.servers.len() {

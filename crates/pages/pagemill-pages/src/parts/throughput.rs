@@ -24,6 +24,8 @@ impl Throughput {
     pub fn per_second(per_second: u64) -> Self {
         let rate = u128::from(per_second.max(1));
         Self {
+            // A byte takes 1,000 fs at 1 TB/s: rounding to whole ones is off by 0.05 % there at
+            // most, and by less where it is slower.
             femtos_per_item: ((FEMTOS_PER_SECOND + rate / 2) / rate) as u64,
             free_at: Picos::ZERO,
             carry: 0,
@@ -38,6 +40,7 @@ impl Throughput {
             self.free_at = at;
             self.carry = 0;
         }
+        // Time is in picoseconds; what is below one is owed to the next booking, or many small ones would be too fast.
         let femtos = amount * self.femtos_per_item + self.carry;
         let busy = Picos(femtos / 1000);
         self.carry = femtos % 1000;

@@ -107,10 +107,12 @@ impl Translations {
             Tlb::new(&spec, clock)
         };
         let utlb = level(spec.utlb_entries, spec.utlb_entries);
+        // Pages are numbered by 4 KiB everywhere; a tag is the number of the larger page that an entry translates.
         let shift = |bytes: u64| bytes.trailing_zeros() - 12;
         Self {
             utlbs: vec![utlb; spec.utlbs(sms) as usize],
             l2: level(spec.l2_entries, spec.l2_ways),
+            // Booked ahead: a request that waits long for its first level must not hold up those that come here before it.
             l2_ports: Calendar::new(PORTS * PORT_CYCLES, clock.cycles(PORT_CYCLES.into())),
             walks: Calendar::new(spec.concurrent_walks, spec.walk_latency),
             local_shift: shift(spec.local_page.bytes()),

@@ -34,6 +34,8 @@ impl ReaderGrid {
         utlb_of_block: impl Fn(u32) -> u32,
     ) -> Self {
         let (warps, depth) = match variant {
+            // A barrier in each iteration makes a block go as its slowest warp. Without one each warp goes by itself,
+            // and has as many reads outstanding as the compiler unrolled.
             Variant::LockStep => (pattern.warps_per_block, 1),
             Variant::FreeRunning => (1, unrolled_reads),
         };
@@ -86,6 +88,7 @@ impl ReaderGrid {
             }
         }
         let actor = &mut self.actors[actor as usize];
+        // As in the published kernel: at the end, thread 0 of each block writes element 0 (ADR 0006).
         if reads == 0 && actor.writes_result {
             actor.writes_result = false;
             joined.add(self.result_write);

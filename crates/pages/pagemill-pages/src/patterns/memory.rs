@@ -64,6 +64,7 @@ impl Memory {
         let request = PageRequest {
             address: u64::from(piece.page) * PAGE_BYTES + u64::from(piece.offset),
             bytes: piece.bytes.into(),
+            // Ranges are moved for the whole GPU here (`RangesSpec::free`), so it makes no difference which SM asks.
             asker: Asker {
                 sm: 0,
                 partition: 0,
@@ -74,6 +75,8 @@ impl Memory {
         match self.manager.touch(at, request, sleeper, host_link) {
             Touch::Here(ready) | Touch::Arrives(ready) | Touch::LooksUpAgain(ready) => {
                 let delay = translations.delay(at, reader.utlb, piece.page, false);
+                // Memory is booked at the time of the read, and what its page is late by comes on
+                // top: parts are asked in the order of time.
                 Some(self.paths.read_local(at, delay, piece) + ready.saturating_since(at))
             }
             Touch::InPlace(_) => {

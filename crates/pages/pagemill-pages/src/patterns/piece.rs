@@ -76,6 +76,7 @@ impl<A: FnMut(Piece)> Joined<A> {
     #[inline]
     fn add_piece(&mut self, piece: Piece) {
         let last = &mut self.last;
+        // Warps of a block mostly read on where the one before ended: their page is looked up once for all.
         if last.page == piece.page && last.offset + last.bytes == piece.offset && last.bytes > 0 {
             last.bytes += piece.bytes;
             last.requests += piece.requests;

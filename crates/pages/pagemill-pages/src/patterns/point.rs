@@ -193,6 +193,7 @@ pub fn run_watched(
     let mut now = prepare(&mut memory, &*strategy, &placement, Picos::ZERO);
     let setup = now;
     let mut totals = Totals::default();
+    // A warp reads 128 bytes at a time.
     let all_reads = (pattern.bytes / 128).max(1) as f64;
     for index in 0..point.loops {
         if index > 0 && !point.reuse && strategy.restarts_from_cpu() {
@@ -233,6 +234,7 @@ pub fn run_watched(
 }
 
 fn reader_grid(machine: &UvmMachine, point: &UvmPoint, pattern: &PatternSpec) -> ReaderGrid {
+    // Blocks go to SMs in turn, and neighboring SMs share a first-level TLB.
     let utlb_of = |block| block % machine.sm.count / machine.translation.sms_per_utlb;
     let unrolled_reads = machine.sm.unrolled_reads;
     ReaderGrid::new(pattern, point.variant, unrolled_reads, utlb_of)
@@ -298,6 +300,7 @@ fn record_pages(memory: &mut Memory, point: &UvmPoint, bytes: u64) {
 /// All data are in CPU memory again, at no cost.
 fn start_again(memory: &mut Memory, at: Picos, bytes: u64) {
     let host_link = &mut memory.paths.host_link;
+    // The manager is made anew anyway. Only a page map has to learn that everything is gone.
     if host_link.timeline.pages().is_some() {
         memory.manager.forget(at, 0, bytes, host_link);
     }
@@ -343,6 +346,7 @@ fn prepare(
         strategy.calls(placement, &mut |call| {
             let called = pages.call(now, &call, host_link);
             now = called.0;
+            // The program calls on when the driver has done its part; the kernel starts when the copies of all calls are there.
             done = done.max(called.1);
         });
     }

@@ -73,6 +73,7 @@ impl<'a> Kernel<'a> {
                 }
             }
             self.heap.enter_top();
+            // Reads of 120 GB on demand can last longer than the 18 minutes that a key has bits for.
             if at.saturating_since(self.heap.origin()).0 > MAX_LAUNCH_TIME.0 / 2 {
                 self.heap.move_origin(at);
             }

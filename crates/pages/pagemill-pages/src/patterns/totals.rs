@@ -93,6 +93,7 @@ impl Totals {
         let share = |busy: Picos| busy.0 as f64 / time;
         let walks = self.stats.walks as f64 * translation.walk_latency.0 as f64;
         let link = share(self.stats.to_gpu.busy).max(share(self.stats.to_cpu.busy));
+        // As many walks as are possible at a time share their latency: 1 is a walker that is never idle.
         let walking = walks / f64::from(translation.concurrent_walks) / time;
         let parts = [(Bound::Link, link), (Bound::Translation, walking)];
         let memory = (Bound::GpuMemory, share(self.memory_busy));

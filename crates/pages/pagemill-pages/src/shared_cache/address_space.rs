@@ -104,8 +104,10 @@ impl AddressSpace {
     /// Changes the colors to `colors`: what is to be unmapped and flushed now.
     pub fn recolor(&mut self, colors: ColorRange) -> Flush {
         let flush = self.pages.recolor(colors);
+        // Where pages are to be, not where they still are: a page that waits for its copy counts in its new color.
         let targets = (0..self.frames.len()).filter_map(|page| self.pages.target(page));
         self.dealer = Some(Dealer::resume(colors, targets));
+        // What was unmapped must meet its fault.
         self.recent.fill((NO_PAGE, 0));
         flush
     }

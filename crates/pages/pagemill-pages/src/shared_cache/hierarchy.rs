@@ -92,6 +92,7 @@ impl Hierarchy {
     /// An access to the shared cache.
     fn shared(&mut self, mut at: Picos, access: Access, counts: &mut CacheUse) -> Picos {
         counts.shared_references += 1;
+        // Each reference, hit or miss: the cache that the task would have alone sees what the shared one sees of it.
         let is_there_alone = self.alone[access.task].touch_at_once(access.line);
         loop {
             match self.l2.load(at, access.line) {
@@ -101,6 +102,8 @@ impl Hierarchy {
                     counts.misses += 1;
                     counts.misses_by_others += u64::from(is_there_alone);
                     let start = self.bus.book(at + self.l2_hit, self.line_time);
+                    // The line that is read goes first: the changed one waits in a buffer, and
+                    // costs the bus time but no latency.
                     if miss.writeback.is_some() {
                         self.bus.book(start, self.line_time);
                     }

@@ -93,6 +93,7 @@ fn portable(sets: &mut [Vec<Row>; GROUP], touches: &Touches<'_>) -> [u64; GROUP]
             let names = &mut rows[usize::from(*color)].names[..=last];
             let found = names.iter().position(|known| *known == name);
             *misses += u64::from(found.is_none());
+            // On a miss all move and the oldest falls out. A hit moves those before it: the same step, up to another place.
             names.copy_within(..found.unwrap_or(last), 1);
             names[0] = name;
         }

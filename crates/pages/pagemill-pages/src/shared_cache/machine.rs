@@ -106,6 +106,7 @@ impl SharedCacheMachine {
             let allowed = "both caches have to have the same line";
             return Err(SpecError::new("l1.line", self.l1.line_bytes, allowed));
         }
+        // Sets within a page make the first cache the same for all colors, so a curve may be profiled behind it without frames.
         if u64::from(self.l1.bytes / self.l1.ways) > self.paging.page.bytes() {
             let allowed =
                 "a way of it has to fit a page: its sets are selected by bits within a page";

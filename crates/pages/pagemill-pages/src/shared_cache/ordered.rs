@@ -119,6 +119,8 @@ impl OrderedSets {
             self.names.of_page = std::mem::take(&mut old.of_page);
             let rows = self.groups.iter_mut().flatten().flatten().flatten();
             for name in rows.flat_map(|row| &mut row.names) {
+                // Only what a set still holds gets a new name, and in the order of the sets: order
+                // of use does not depend on names.
                 if *name != NONE {
                     *name = self.names.of(old.page(*name));
                 }

@@ -28,6 +28,7 @@ impl PageIndex {
     #[inline]
     pub fn number(&mut self, page: u64, limit: usize) -> Numbered {
         match self.last {
+            // Most references are to the page of the one before.
             Some((last, number)) if last == page => Numbered::Known(number),
             _ => self.find(page, limit),
         }

@@ -142,6 +142,7 @@ impl Place {
             line.touched = self.clock;
             let missing = queued & !line.cached;
             if missing != 0 {
+                // Wherever it missed it is now: each of these caches brings the line in.
                 line.cached |= queued;
                 self.miss(*page, missing, sweep);
             }
@@ -173,6 +174,8 @@ impl Place {
                 (queued_cost, ordered_cost)
             };
             let regret = &mut self.regrets[group];
+            // What the other way would have saved adds up until it would have paid for the change,
+            // so that one odd chunk changes nothing.
             *regret = (*regret + cost).saturating_sub(other_cost);
             if *regret > sweep.group_sets(group) * MISSES_FOR_A_SORT {
                 *regret = 0;

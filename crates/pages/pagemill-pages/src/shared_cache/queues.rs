@@ -112,6 +112,7 @@ fn sort(lines: &mut [u32], keys: &mut Vec<u64>, touched: &impl Fn(u32) -> u32) {
     keys.extend(
         lines
             .iter()
+            // Time and line in one number: sorting looks up no time again, and carries the lines along.
             .map(|line| u64::from(touched(*line)) << 32 | u64::from(*line)),
     );
     keys.sort_unstable();

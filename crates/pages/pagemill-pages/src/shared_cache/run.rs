@@ -251,11 +251,14 @@ fn change_ns(
     (has, wanted): (u16, u16),
     flush: FlushScope,
 ) -> f64 {
+    // As if the smaller number of colors lay within the larger one. Pages are spread evenly over colors: of those of a
+    // color that stays, as many stay as the larger number leaves it.
     let stay = f64::from(has.min(wanted)) / f64::from(has.max(wanted));
     let moved = pages as f64 * (1.0 - stay);
     let copy = machine
         .memory
         .bandwidth
+        // Read and written: a copied page crosses the bus twice.
         .time_for(2 * machine.paging.page.bytes());
     let page = machine.paging.unmap + machine.paging.fault + copy;
     let flushed = match flush {

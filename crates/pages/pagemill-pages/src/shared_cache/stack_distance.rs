@@ -29,6 +29,7 @@ impl StackDistance {
             self.compact();
         }
         if let Some(before) = self.touched.insert(line, self.now) {
+            // Each line is marked at its last touch alone, so the marks after `before` are the lines that were touched since.
             let others = self.sum(self.now) - self.sum(before + 1);
             self.add(before, u32::MAX);
             let distance = others as usize;
@@ -61,6 +62,7 @@ impl StackDistance {
             .collect();
         lines.sort_unstable();
         self.now = lines.len();
+        // Room for as many touches again as there are lines: renumbering costs a touch no more than a look-up does.
         self.live = vec![0; (2 * lines.len()).max(1024)];
         for (time, (_, line)) in lines.into_iter().enumerate() {
             self.touched.insert(line, time);

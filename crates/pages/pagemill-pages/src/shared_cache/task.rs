@@ -111,6 +111,7 @@ impl Task {
             }
             Ok(data_at) => {
                 let next = self.now + self.reference_time;
+                // A reference whose value is not needed at once lets the core go on, until its cache has no miss register left.
                 self.now = if reference.waits {
                     data_at.max(next)
                 } else {
@@ -137,6 +138,7 @@ impl Task {
         let start = self.now;
         self.now += shared.machine.paging.fault;
         match fault {
+            // The program has this fault with any colors: it is no cost of a change.
             Fault::FirstTouch => return Ok(mapped.frame),
             Fault::Remap => self.report.remapped_pages += 1,
             Fault::Copy { from } => self.copy(from, mapped.frame, shared),
@@ -148,6 +150,7 @@ impl Task {
     /// Copies a page, line by line, through the caches of the core.
     fn copy(&mut self, from: u64, to: u64, shared: &mut Shared<'_>) {
         let (from, to) = (shared.frames.first_line(from), shared.frames.first_line(to));
+        // A copy goes through the caches: what it pushes out of them is a part of its price.
         for line in 0..self.page.bytes() >> self.line_shift {
             self.copy_access(from + line, false, shared);
             self.copy_access(to + line, true, shared);
