@@ -15,7 +15,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-fabric", 10203),
     ("pagemill-gpu", 2401),
     ("pagemill-gpu-front", 1579),
-    ("pagemill-linux", 5571),
+    ("pagemill-linux", 5581),
     ("pagemill-map", 1147),
     ("pagemill-mapping", 3523),
     ("pagemill-nic", 7091),

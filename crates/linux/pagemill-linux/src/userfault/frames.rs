@@ -31,6 +31,7 @@ impl Taken {
 #[derive(Debug)]
 pub struct Frames {
     start: u64,
+    /// Bytes that the stack may have. A page of addresses follows, which holds nothing but for a moment.
     capacity: u64,
     /// Bytes of the stack. Its frames lie together, from the start.
     held: u64,
@@ -53,9 +54,10 @@ impl Frames {
     /// The kernel refuses.
     pub fn new_at(userfault: &Arc<Userfault>, capacity: u64, place: Option<u64>) -> Result<Self> {
         let capacity = capacity.next_multiple_of(UNIT);
-        let failed = |error| OsError::new(format!("map {capacity} bytes of frames"), error);
-        let taken = place.and_then(|place| reserve_at(place, capacity));
-        let start = taken.map_or_else(|| reserve(capacity), Ok);
+        let mapped = capacity + UNIT;
+        let failed = |error| OsError::new(format!("map {mapped} bytes of frames"), error);
+        let taken = place.and_then(|place| reserve_at(place, mapped));
+        let start = taken.map_or_else(|| reserve(mapped), Ok);
         let start = start.map_err(|error| failed(error.into()))?;
         let frames = Self {
             start,
@@ -63,17 +65,15 @@ impl Frames {
             held: 0,
             userfault: Arc::clone(userfault),
         };
-        userfault
-            .register(start..start + capacity)
-            .map_err(failed)?;
+        userfault.register(start..start + mapped).map_err(failed)?;
         // SAFETY: the range is this value's. A child has no use for it.
-        let _ = unsafe { madvise(pointer(start), capacity as usize, Advice::LinuxDontFork) };
+        let _ = unsafe { madvise(pointer(start), mapped as usize, Advice::LinuxDontFork) };
         Ok(frames)
     }
 
     /// Its addresses.
     pub fn range(&self) -> Range<u64> {
-        self.start..self.start + self.capacity
+        self.start..self.start + self.capacity + UNIT
     }
 
     /// Bytes of frames on the stack.
@@ -109,6 +109,10 @@ impl Frames {
             let Err(error) = stopped else { continue };
             match error.raw_os_error() {
                 Some(libc::ENOENT) => result.missing.push(at),
+                Some(libc::EEXIST) if self.has_arrived(at) => {
+                    result.taken.push(at);
+                    self.held += UNIT;
+                }
                 // Shared with a child or a parent: a copy of its own can move. Else it is held for good.
                 Some(libc::EBUSY) if !is_unshared => {
                     memory.unshare(at);
@@ -120,6 +124,21 @@ impl Frames {
             is_unshared = false;
             at += UNIT;
         }
+    }
+
+    /// Whether the page of `address` is the frame above the stack, though the kernel says that it moved nothing: Linux 6.18 moves pages in
+    /// batches, and does not count those of a batch that it begins again. They are found at their new place, by EEXIST.
+    ///
+    /// A second move tells, which finds no page to move. Where it finds one, the frame above the stack was a remnant.
+    fn has_arrived(&self, address: u64) -> bool {
+        let (above, beside) = (self.start + self.held, self.start + self.capacity);
+        let (moved, stopped) = self.userfault.move_pages(beside, address, UNIT);
+        if matches!(stopped, Err(error) if error.raw_os_error() == Some(libc::ENOENT)) {
+            return true;
+        }
+        // SAFETY: the range is this value's, above its stack: nothing of it is lent.
+        let _ = unsafe { madvise(pointer(above), UNIT as usize, Advice::LinuxDontNeed) };
+        moved > 0 && self.userfault.move_pages(above, beside, UNIT).0 > 0
     }
 
     /// Pops frames so that they are the pages of `range` of `memory`, where there are none, with the bytes of the stack's end in order; then
@@ -144,7 +163,7 @@ impl Frames {
             done += moved;
             if stopped.is_err() {
                 // The kernel still holds a frame for a moment that direct I/O has filled: its bytes can be copied. Where there is no
-                // memory any more, that fails as well.
+                // memory any more, that fails as well; and where there is a page, which may be this frame, moved and not counted.
                 let _ = self.userfault.copy(range.start + done, from + done, UNIT);
                 is_complete = false;
                 done += UNIT;
@@ -182,13 +201,6 @@ impl Frames {
         self.held = bytes;
     }
 
-    /// Drops the pages above the stack.
-    fn drop_above(&mut self) {
-        let (first, bytes) = (self.start + self.held, self.capacity - self.held);
-        // SAFETY: the range is this value's, and nothing of it is lent: it holds no frame of the stack.
-        let _ = unsafe { madvise(pointer(first), bytes as usize, Advice::LinuxDontNeed) };
-    }
-
     /// Adds frames of zeros until there are `bytes`.
     ///
     /// # Errors
@@ -203,12 +215,7 @@ impl Frames {
             let some = (bytes - self.held).min(ZEROS.len() as u64);
             let to = self.start + self.held;
             let from = ZEROS.as_ptr().expose_provenance() as u64;
-            let mut copied = self.userfault.copy(to, from, some);
-            if matches!(&copied, Err(error) if error.raw_os_error() == Some(libc::EEXIST)) {
-                // A move that the kernel called off may leave a page above the stack.
-                self.drop_above();
-                copied = self.userfault.copy(to, from, some);
-            }
+            let copied = self.userfault.copy(to, from, some);
             copied.map_err(|error| OsError::new(format!("get {some} bytes of frames"), error))?;
             self.held += some;
         }
@@ -219,6 +226,9 @@ impl Frames {
 impl Drop for Frames {
     fn drop(&mut self) {
         // SAFETY: this value made the mapping, and no reference outlives the calls that lend it.
-        let _ = unsafe { munmap(pointer(self.start), self.capacity as usize) };
+        let _ = unsafe { munmap(pointer(self.start), (self.capacity + UNIT) as usize) };
     }
 }
+
+#[cfg(test)]
+mod tests;
