@@ -98,6 +98,8 @@ impl DeferredQueue {
                 (self.requests.len() - 1) as u32
             }
         };
+        // The heap holds small keys and requests stay where they are. At one time, the sequence
+        // keeps the order in which they came.
         self.order.push(Reverse((at, self.sequence, index)));
         self.sequence += 1;
     }

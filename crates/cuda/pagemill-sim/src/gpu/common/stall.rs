@@ -24,6 +24,7 @@ pub(crate) struct Stall {
 impl Stall {
     pub(crate) fn new(scope: StallScope, sms: u32) -> Self {
         let clocks = match scope {
+            // No clock: a warp that waits is not in the heap, and holds up none.
             StallScope::Requester => 0,
             StallScope::Sm => sms as usize,
             StallScope::Gpu => 1,

@@ -172,6 +172,7 @@ impl Host {
 
     /// A programmer who copies everything also copies what the GPU only writes.
     fn copy_the_rest(&mut self) {
+        // "All the data that the GPU needs" are copied before it runs (Zhang et al. 2019, section 5): outputs are among them.
         if self.copies == HostCopies::Inputs || !self.gpu.timing_model.copies() {
             return;
         }

@@ -65,6 +65,7 @@ impl Gpu {
         let bytes = work
             .move_bytes(&mut self.memory)
             .map_err(|error| GpuError::DeviceCopy(Box::new(error)))?;
+        // Within GPU memory: its bandwidth is the least that a copy or a fill takes (ADR 0026).
         Ok(self.occupy(at, self.memory_rate.time_for(bytes)))
     }
 

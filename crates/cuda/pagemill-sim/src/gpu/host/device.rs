@@ -164,6 +164,7 @@ impl Gpu {
             _ => None,
         };
         let page = match &mode {
+            // Allocations begin at blocks of the driver, which gives and takes GPU memory by them.
             TransferMode::Driver(_) => PageSize::MIB_2,
             _ => migration
                 .as_ref()

@@ -37,6 +37,7 @@ impl IssueRate {
 
     /// The least time of that many instructions of warps.
     pub(in crate::gpu) fn time_for(&self, warp_instructions: u64) -> Picos {
+        // As if each instruction was the cheapest and no scheduler idle: no launch is faster.
         let cycles = (warp_instructions / self.schedulers.max(1)).saturating_mul(self.cycles);
         self.clock.cycles(cycles)
     }

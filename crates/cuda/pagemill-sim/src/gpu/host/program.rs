@@ -275,6 +275,7 @@ impl Gpu {
             .memory
             .alloc("grid workspace", BYTES.into(), BYTES.into())?;
         let size = self.memory.bytes_mut(address, 4)?;
+        // The workspace begins with its size; blocks count their arrivals in the word behind it.
         size.copy_from_slice(&BYTES.to_le_bytes());
         self.grid_workspace = Some(address);
         Ok(address)
@@ -322,6 +323,7 @@ impl Gpu {
         let name = &launch.kernel().name;
         let costs = modules[module.0 as usize]
             .costs
+            // Once for each kernel: what its instructions cost does not depend on the launch.
             .entry(name.clone())
             .or_insert_with(|| kernel_costs(launch.kernel(), timings));
         let observe = observe_execution.unwrap_or(|_| ());
@@ -378,6 +380,7 @@ pub(in crate::gpu) fn pack_arguments(kernel: &Kernel, args: &[Arg]) -> Result<Ve
         let bytes = arg.to_bytes();
         let place = param.offset as usize..(param.offset + param.bytes) as usize;
         match packed.get_mut(place) {
+            // By size alone: to PTX a pointer is a number, and one of 8 bytes may be either.
             Some(place) if place.len() == bytes.len() => place.copy_from_slice(&bytes),
             _ => {
                 return Err(GpuError::ArgumentSize {

@@ -168,6 +168,7 @@ impl Sampling {
             ..Self::default()
         };
         for LaunchReport { stats, .. } in launches {
+            // A launch that was only executed has never been laid out on SMs.
             if stats.occupancy.is_some() {
                 sampling.timed_launches += 1;
                 sampling.timed_thread_instructions += stats.execution.thread_instructions;

@@ -186,6 +186,7 @@ impl Gpu {
         let copied_bytes = self.copied_bytes(bytes);
         self.check_fixed_room(name, copied_bytes)?;
         self.memory.lend_at(name, address, memory)?;
+        // Not `set_fixed_bytes`: where the programmer copies, no page is there that had to move out for it.
         self.fixed_bytes += copied_bytes;
         self.next_address = MANAGED_BASE + after;
         self.allocated.add(bytes, self.footprint(bytes));

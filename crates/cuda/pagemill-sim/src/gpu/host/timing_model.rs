@@ -159,6 +159,8 @@ impl TimingModel {
                 }
                 (transfer.done, bytes)
             }
+            // There is nothing to copy: the host touches its data, and what is away comes back for
+            // that (Zhang et al. 2019, section 3.2).
             TransferMode::Migrate(_) | TransferMode::Driver(_) => {
                 let writes = direction == Direction::ToGpu;
                 self.path.cpu_request(at, address, bytes, writes)
@@ -327,6 +329,8 @@ impl TimingModel {
         self.engine.release_held(at, &mut self.path);
         BegunGrid {
             since: at,
+            // So that the difference at the end has what was counted before the wait, and nothing
+            // of what other launches did meanwhile.
             before: self.path.stats().since(&waiting.counted),
             ..waiting.begun
         }
@@ -365,6 +369,7 @@ impl TimingModel {
         }
         let memory = self.path.stats().since(&begun.before);
         let Some(outcome) = outcome else {
+            // The engine is kept as it is, with its warps where they wait. Launches in between run on another one.
             let unused = self.engine.clone();
             return Ok(GridEnd::Waits(Box::new(WaitingGrid {
                 begun,
@@ -426,6 +431,7 @@ impl TimingModel {
             execution,
             ..LaunchStats::default()
         };
+        // Asked before the launch is noted, which uses up what is left.
         let within = execution.thread_instructions <= self.instructions_left();
         let report = self.note_launch(kernel, stats);
         if within {

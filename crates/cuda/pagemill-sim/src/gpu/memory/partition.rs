@@ -38,6 +38,8 @@ impl PartitionMap {
             return 0;
         }
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+        // A stripe is rotated and not scattered: each partition still has one chunk of it, so streams stay balanced
+        // and places can be turned back into segments.
         ((stripe.wrapping_mul(GOLDEN) >> 32) * self.partitions) >> 32
     }
 

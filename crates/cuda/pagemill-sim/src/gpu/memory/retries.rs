@@ -19,6 +19,7 @@ impl Retries {
     /// A request waits from `from` to `to`.
     #[inline]
     pub(crate) fn wait(&mut self, from: Picos, to: Picos) {
+        // Counted afterwards from the length of the wait, so that a wait is one event however often it looks.
         if self.period > Picos::ZERO {
             self.count += (to.0 - from.0) / self.period.0;
         }

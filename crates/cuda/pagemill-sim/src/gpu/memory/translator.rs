@@ -22,6 +22,7 @@ impl Translator {
             Depth::OneLevel { tlb, scope, walker } => {
                 let tlbs = match scope {
                     TlbScope::PerSm => sms,
+                    // The document measures miss rates with one TLB of 256 entries for all (Zhang et al. 2019, section 5.3).
                     TlbScope::Shared => 1,
                 };
                 Self::OneLevel(OneLevel {

@@ -101,6 +101,7 @@ impl Pages {
     /// Number of a managed segment, or `None` for other memory.
     #[inline]
     pub(crate) fn managed(&self, segment: u64) -> Option<u64> {
+        // Segments below managed memory wrap to numbers beyond all of it: one comparison for both ends.
         let index = segment.wrapping_sub(BASE_SEGMENT);
         (index < self.managed_segments).then_some(index)
     }
@@ -149,6 +150,7 @@ impl Pages {
         };
         let sleeping = || Sleeping {
             request: Request {
+                // It begins anew: by the time it is repeated, its page may have moved again, and its translation with it.
                 stage: Stage::Issued,
                 ..*request
             },

@@ -37,6 +37,7 @@ impl Pinned {
     }
 
     fn search(&self, segment: u64) -> bool {
+        // Stretches do not overlap, so only the last one that begins at or before the segment can hold it.
         let after = self
             .stretches
             .partition_point(|(_, segments)| segments.start <= segment);

@@ -43,6 +43,7 @@ impl BlockStarts {
     pub(super) fn admit(&mut self, at: Picos, blocks: u32) -> Picos {
         match self.interval {
             Picos::ZERO => at,
+            // One place deals out the blocks of all SMs: with next to no work in them, its rate is that of the launch.
             interval => self.dealer.book(at, Picos(interval.0 * u64::from(blocks))),
         }
     }

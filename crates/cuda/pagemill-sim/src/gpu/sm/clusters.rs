@@ -30,6 +30,7 @@ struct Group {
 
 impl ClusterSlots {
     pub(crate) fn new(blocks: u32, per_sm: u32, sms: u32) -> Self {
+        // Slots that are left over hold no whole cluster, and stay empty.
         let groups = per_sm * sms / blocks.max(1);
         Self {
             blocks,
@@ -75,6 +76,7 @@ impl ClusterSlots {
     /// A warp arrives at the barrier, or ends.
     pub(crate) fn arrive(&mut self, group: u32, at: Picos) {
         let last = &mut self.groups[group as usize].last_arrival;
+        // Warps come in the order of their steps, which end at any time.
         *last = at.max(*last);
     }
 

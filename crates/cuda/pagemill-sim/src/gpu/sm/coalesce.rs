@@ -55,6 +55,7 @@ impl Segments {
         let lowest = mask.trailing_zeros();
         match access.places {
             LanePlaces::Together { at } if mask != 0 => self.set(&[at >> SEGMENT_SHIFT]),
+            // With a hole in the mask, a segment between the ends could be touched by none.
             LanePlaces::Row { .. } if mask != 0 && is_run(mask >> lowest) => {
                 let highest = mask.ilog2();
                 let [first, last] =
@@ -83,6 +84,7 @@ impl Segments {
             _ if mask == 0 => self.count = 0,
             0 => self.set(&[low]),
             1 => self.set(&[low, high]),
+            // Most accesses lie within 8 KiB: a bit for each segment there sorts and joins them without a branch for each lane.
             2..64 => self.set_by_bitmap(addresses, mask, low),
             _ => self.set_by_sorting(addresses, mask),
         }

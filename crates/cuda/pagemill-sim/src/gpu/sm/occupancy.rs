@@ -71,6 +71,8 @@ impl SmSpec {
     /// them.
     fn warps_by_registers(&self, registers_per_thread: u32) -> u32 {
         let registers = registers_per_thread.min(self.max_registers_per_thread);
+        // Rounded for a warp and not for a block, and divided for each scheduler: so the runtime of
+        // an H100 counts (`occupancy/h100.txt`).
         let of_warp = (registers * 32).next_multiple_of(self.register_unit);
         let schedulers = self.schedulers.max(1);
         (self.registers / schedulers)
@@ -92,6 +94,7 @@ pub fn occupancy(sm: &SmSpec, shape: &GridShape) -> Occupancy {
         .shared_bytes_per_block
         .saturating_add(sm.reserved_shared_bytes())
         .checked_next_multiple_of(sm.shared_unit)
+        // More than a number holds fits nowhere: the division below gives no block.
         .unwrap_or(u32::MAX);
     let threads = if shape.threads_per_block > sm.max_threads_per_block {
         0
@@ -115,6 +118,7 @@ pub fn occupancy(sm: &SmSpec, shape: &GridShape) -> Occupancy {
     ];
     let (limiter, blocks_per_sm) = fitting
         .into_iter()
+        // Of equal bounds the first in this order is named.
         .min_by_key(|&(_, blocks)| blocks)
         .unwrap_or((Limiter::Blocks, 0));
     Occupancy {

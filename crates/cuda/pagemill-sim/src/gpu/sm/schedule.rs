@@ -84,6 +84,7 @@ fn schedule_block(
             .unwrap_or(0);
         if timings.machine_code.is_some() && timing == machine_code::NOTHING {
             for &register in &info.writes {
+                // A move that `ptxas` makes none of: its result is there when its operands are.
                 ready[register as usize] = operands;
             }
             issued_at.push(issue_at);
@@ -97,6 +98,8 @@ fn schedule_block(
         }
         drained = drained.max(result_at);
         let leaves_at = at + u64::from(timing.issue_cycles);
+        // Where pipes are told apart, the next instruction may issue a cycle later, and only one for the same pipe
+        // waits longer. Elsewhere the busy time of an instruction stands for issue and pipe in one.
         issue_at = match timings.machine_code {
             None => leaves_at,
             Some(_) => leaves_at.min(at + 1),
@@ -136,6 +139,8 @@ fn share_issue(block: &[Timed<'_>], costs: &mut [Cost]) {
     let (mut before, mut dealt) = (0, 0);
     for cost in costs {
         before += u64::from(cost.issue_cycles);
+        // In proportion to what each takes of its own pipe. Rounded on the running sum, so that the
+        // shares add up to `busy` exactly.
         let due = (before * busy).div_ceil(sum.max(1));
         cost.issue_cycles = u32::try_from(due - dealt).unwrap_or(u32::MAX);
         dealt = due;

@@ -131,11 +131,13 @@ fn changing_cycles(access: &MemoryAccess, atomics: AtomicSpec) -> u32 {
     let mut lanes: Vec<u64> = taking_part.map(|(_, address)| address).collect();
     lanes.sort_unstable();
     let words = lanes.chunk_by(|one, next| one == next);
+    // Joined before they leave the SM, lanes at one word are one change, and no word waits for itself.
     let (changes, longest) = match access.combines {
         true => (words.count(), 1),
         false => (lanes.len(), words.map(<[u64]>::len).max().unwrap_or(1)),
     };
     let taken = changes.div_ceil(atomics.words_per_cycle.max(1) as usize);
+    // Words are changed side by side, lanes at one word one after the other: what takes longer decides.
     taken.max((longest - 1) * atomics.repeat_cycles as usize) as u32
 }
 
@@ -195,6 +197,7 @@ impl Warp {
     #[inline]
     pub(crate) fn note_ready(&mut self, slot: u8, at: Picos) {
         if let Some(ready) = self.ready.get_mut(slot as usize) {
+            // Segments of one instruction share a slot: its result is there with the last of them.
             *ready = (*ready).max(at);
         }
     }

@@ -61,6 +61,7 @@ impl<'a> PtxGrid<'a> {
     /// The same, where its blocks have begun; something else may have changed memory since.
     pub(in crate::gpu) fn with_blocks(mut self, begun: Vec<Block>) -> Self {
         if let Steps::InTime(memory, blocks) = &mut self.steps {
+            // What others wrote may be what it waits for: states that it was in before say nothing any more (ADR 0033).
             memory.changed_by_others();
             *blocks = begun;
         }
@@ -174,6 +175,7 @@ impl GridStream for PtxGrid<'_> {
 
     fn instructions(&self) -> usize {
         let instructions = self.launch.kernel().instructions();
+        // Without lines of a source there is nothing to book to.
         match instructions.iter().any(|info| info.source.is_some()) {
             true => instructions.len(),
             false => 0,

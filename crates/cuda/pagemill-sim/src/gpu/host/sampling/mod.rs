@@ -108,6 +108,8 @@ impl Group {
         stratum.samples.len() < FIRST_SAMPLES
             || self.since_timed >= self.next_after
             || self.surprised
+            // Asked once in a distance, as it fits a model: half of the shortest distance on, an
+            // error that is too large brings a sample forward.
             || self.since_timed == GAP_MIN / 2 && !is_precise(stratum)
     }
 
@@ -177,6 +179,8 @@ impl Sampler {
         }
         if group.is_due() && self.burst == 0 {
             let kinds: BTreeSet<&GroupKey> = self.recent.iter().collect();
+            // As many in a row as kernels take turns, and one more: the launch that counts finds
+            // caches and TLBs as in a full run.
             self.burst = 1 + kinds.len().min(BURST_MAX);
         }
         let chosen = self.burst > 0;
@@ -200,6 +204,7 @@ impl Sampler {
         group.since_timed = 0;
         group.gap = match group.gap {
             0 => GAP_MIN,
+            // Only a launch behind another timed one is a sample, so only that lets the distance grow.
             gap if is_warm => (2 * gap).min(GAP_MAX),
             gap => gap,
         };
@@ -264,6 +269,7 @@ impl Sampler {
         for (key, group) in &self.groups {
             *squares.entry(key.kernel.clone()).or_default() += group_squares(group);
         }
+        // From squares of picoseconds to nanoseconds. Groups err independently, so it is the squares that add up.
         let error = |squares: f64| (squares.sqrt() / 1e3).ceil() as u64;
         let whole = (self.detail == Detail::Sampled).then(|| error(squares.values().sum()));
         let kernel_errors_ns = squares

@@ -47,6 +47,7 @@ impl Model {
         let first = samples.first()?;
         let largest =
             |of: fn(&Sample) -> u64| samples.iter().map(of).max().unwrap_or(0).max(1) as f64;
+        // Instructions squared beside a constant of one would leave a double no digits to invert with.
         let scale = [
             1.0,
             largest(|sample| sample.work.warp_instructions),
@@ -108,6 +109,8 @@ impl Model {
             return f64::INFINITY;
         }
         let of_model = dot(&sum, &product(&self.inverse, &sum)).max(0.0);
+        // Each launch spreads by itself; the error of the fit is the same for all, and so grows
+        // with their sum (prediction interval).
         student_95(self.freedom) * (self.variance * (launches + of_model)).sqrt()
     }
 }

@@ -49,6 +49,7 @@ impl TimingModel {
             },
         };
         let least = moved.max(begin + executed.least) - start;
+        // The estimate may be less than what pages and instructions need at least; the sampler takes the larger.
         let time = self
             .sampler
             .note_untimed(key, place, &report, least, executed.circumstances);

@@ -22,6 +22,7 @@ impl Engine {
                 self.heap.replace_top(end, warp);
             }
             (false, true) => {
+                // The barrier is open, but word of that may be on its way: it opens a crossing after the last arrival.
                 let at = end.max(self.clusters.opened_at(group));
                 self.heap.replace_top(at, warp);
             }

@@ -53,6 +53,7 @@ impl Waiting {
     #[cold]
     pub(super) fn hold(&mut self, now: Picos, warp: u32, heap: &mut EventHeap) {
         self.held.push(warp);
+        // Events come in the order of time, so the last warp that is held says since when.
         self.held_at = now;
         heap.pop();
     }
