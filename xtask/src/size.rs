@@ -25,7 +25,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-pages", 12157),
     ("pagemill-playground", 261),
     ("pagemill-policy", 9559),
-    ("pagemill-ptx", 39366),
+    ("pagemill-ptx", 39438),
     ("pagemill-python", 2338),
     ("pagemill-report", 7859),
     ("pagemill-run", 8473),

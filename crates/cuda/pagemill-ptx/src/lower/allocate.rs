@@ -43,6 +43,7 @@ pub(super) fn intervals(
         interval.end = interval.end.max(position);
     };
     for (block, bounds) in graph.blocks.iter().enumerate() {
+        // An interval has no holes: what is needed around a loop keeps its slot all through it.
         for register in live.live_in[block].iter() {
             cover(register, 2 * bounds.start as u32);
         }
@@ -100,12 +101,14 @@ fn scan(
         .filter_map(|(register, interval)| Some(((*interval)?, register)))
         .filter(|(_, register)| program.classes[*register] == class)
         .collect();
+    // By their starts (Poletto and Sarkar 1999). Nothing is spilled: a slot is memory of the executor, so there are many.
     order.sort_unstable();
     let mut free: BTreeSet<u16> = BTreeSet::new();
     let mut active: BinaryHeap<Reverse<(u32, u16)>> = BinaryHeap::new();
     let mut used = 0u16;
     for (interval, register) in order {
         while let Some(Reverse((end, freed))) = active.peek().copied()
+            // Reads come before writes: a result may lie where an operand of the same instruction ends.
             && end < interval.start
         {
             active.pop();

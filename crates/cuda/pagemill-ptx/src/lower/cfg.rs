@@ -59,10 +59,12 @@ impl Graph {
             if matches!(last.op, Op::Exit | Op::Return) {
                 successors.push(starts.len());
             }
+            // Lanes whose guard fails go on behind a branch, and behind an exit.
             if !last.ends_block() || last.guard.is_some() {
                 successors.push(index + 1);
             }
             successors.sort_unstable();
+            // A branch to what follows anyway is one edge.
             successors.dedup();
             blocks.push(BasicBlock {
                 start,

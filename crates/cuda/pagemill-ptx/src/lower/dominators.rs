@@ -20,6 +20,7 @@ pub(super) fn immediate(successors: &[Vec<usize>], root: usize) -> Vec<usize> {
     let mut changed = true;
     while changed {
         changed = false;
+        // In reverse post-order all predecessors come first, but for loops: a second round mostly finds nothing to change.
         for &node in order.iter().rev().filter(|&&node| node != root) {
             let known = predecessors[node]
                 .iter()
@@ -70,6 +71,7 @@ pub(super) fn spans(dominator: &[usize]) -> Vec<(u32, u32)> {
 /// The nearest common dominator of two nodes.
 fn meet(dominator: &[usize], rank: &[usize], mut a: usize, mut b: usize) -> usize {
     while a != b {
+        // Ranks grow toward the root.
         while rank[a] < rank[b] {
             a = dominator[a];
         }

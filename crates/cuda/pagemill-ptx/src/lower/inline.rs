@@ -190,6 +190,7 @@ pub(super) fn expand<'a>(
         match attempt(module, pointed, kernel, &called) {
             Ok(flat) => return Ok(flat),
             Err(Stop::Fail(fail)) => return Err(fail),
+            // From the start again: what is expanded already may hold calls of it. Few kernels need a second attempt.
             Err(Stop::Call(name)) => drop(called.names.insert(name)),
             Err(Stop::CallAll) => called.all = true,
         }
@@ -285,6 +286,7 @@ impl<'a> Expander<'a, '_> {
             return_label,
             subroutine: self.current,
         });
+        // Each expansion has registers of its own, as if the text stood there.
         self.flat.register_count += function.registers.len() as u32;
         self.active.push(&function.name);
         let mut marks: Vec<(usize, u32)> = function
@@ -338,6 +340,7 @@ impl<'a> Expander<'a, '_> {
             };
             storage.insert(&variable.name, place);
         }
+        // The most on any path: calls one after the other use the same bytes.
         let most = match self.current {
             None => &mut self.flat.local_bytes,
             Some(subroutine) => &mut self.flat.subroutines[subroutine].frame_bytes,

@@ -75,6 +75,7 @@ pub(super) fn analyze(program: &Program, graph: &Graph) -> Option<Liveness> {
     let mut live_out = vec![RegisterSet::new(count); blocks];
     let mut work: Vec<usize> = (0..blocks).collect();
     let mut queued = vec![true; blocks];
+    // From the last block on, as what is live comes from behind: only loops are gone through again.
     while let Some(block) = work.pop() {
         queued[block] = false;
         let mut out = RegisterSet::new(count);
@@ -127,6 +128,7 @@ fn pressure(program: &Program, graph: &Graph, live_out: &[RegisterSet]) -> u32 {
     let width = |register: usize| match program.classes[register] {
         Class::Narrow => 1,
         Class::Wide => 2,
+        // Hardware has other registers for these.
         Class::Predicate => 0,
     };
     let mut most = 0;

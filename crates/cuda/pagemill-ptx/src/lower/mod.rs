@@ -261,6 +261,7 @@ fn shared_layout(module: &Module, flat: &Flat<'_>) -> Result<SharedLayout, Fail>
     if !dynamic.is_empty() {
         layout.bytes = end.next_multiple_of(dynamic_align.clamp(1, 1024)) as u32;
     }
+    // All arrays of dynamic shared memory begin at one address, as CUDA has it.
     for variable in dynamic {
         match variable {
             Ok(name) => drop(layout.module.insert(name, layout.bytes)),

@@ -46,6 +46,7 @@ pub(super) fn place(flat: &Flat<'_>) -> Placed {
     let mut frames: Vec<u64> = frames.map(|subroutine| subroutine.frame_bytes).collect();
     let owned = flat.call_params.iter().zip(&flat.call_param_owners);
     let storage = uses.iter().zip(owned).map(|(uses, (variable, owner))| {
+        // Nearly always: compilers store and load a parameter in the same pieces, so no byte of it has to have an address.
         if uses.is_consistent() {
             return ParamStorage::Registers;
         }

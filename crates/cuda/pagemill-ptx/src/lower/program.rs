@@ -273,6 +273,7 @@ impl Interner {
         }
         let index = u16::try_from(self.constants.len())
             .ok()
+            // The uppermost bit of an operand says that it is a constant.
             .filter(|&index| index < 0x7ff0)?;
         self.constants.push(constant.clone());
         self.index.insert(constant, index);

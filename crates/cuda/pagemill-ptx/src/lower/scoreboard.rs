@@ -26,9 +26,11 @@ pub(super) fn assign(program: &mut Program, graph: &Graph, infos: &mut [Instruct
             Aux::Texture { slot, .. } => slot,
             _ => continue,
         };
+        // No instruction waits for a store.
         if micro.dsts.is_empty() {
             continue;
         }
+        // In turn: where more than 64 results are late at once, two share a slot, and a wait for one is a wait for both.
         let slot = (next % SLOTS) as u8;
         next += 1;
         *place = Some(slot);
@@ -123,6 +125,7 @@ fn after(micro: &Micro, pending: u64) -> u64 {
 /// Slots that may be pending at the start of each block: forward, any path.
 fn solve(program: &Program, graph: &Graph, late: &Late<'_>) -> Vec<u64> {
     let mut entry = vec![0u64; graph.blocks.len()];
+    // The first block is taken first: most blocks then know all that reaches them, and only loops are gone through again.
     let mut work: Vec<usize> = (0..graph.blocks.len()).rev().collect();
     while let Some(block) = work.pop() {
         let bounds = &graph.blocks[block];

@@ -19,6 +19,7 @@ pub(super) fn run(program: &mut Program) {
         let Some((dst, source)) = copy_of(micro) else {
             continue;
         };
+        // Written once and without a guard, it has this value wherever it is read.
         if counts[dst.index()] != 1 || class_of(program, source) != program.class(dst) {
             continue;
         }
@@ -47,6 +48,7 @@ pub(super) fn propagate_copies(program: &mut Program, graph: &Graph) {
         let single = counts[dst.index()] == 1 && counts[source.index()] == 1;
         if single
             && program.class(dst) == program.class(source)
+            // Both are written once, so the source still has the value wherever the copy has it.
             && before(graph, place[source.index()], place[dst.index()])
         {
             candidate[dst.index()] = true;
@@ -104,6 +106,7 @@ pub(super) fn remove_dead(program: &mut Program) {
     for micro in program.micros.iter_mut().rev() {
         if micro.is_pure() && micro.dsts.iter().all(|dst| uses[dst.index()] == 0) {
             let guard = micro.guard.map(|(register, _)| register);
+            // The guard stays in use: it says for how many threads the instruction counts.
             for source in micro.sources().filter(|source| Some(*source) != guard) {
                 uses[source.index()] -= 1;
             }

@@ -68,6 +68,7 @@ impl<'a> Expander<'a, '_> {
         call: RealCall<'a>,
     ) -> Result<(), Stop> {
         let skip = self.label();
+        // Lanes that do not call go around all of it, the handing over of values too.
         let enter = inst.guard.is_some().then_some(skip);
         self.push(inst.line, FlatInst::Call { scope, inst, enter })?;
         self.flat.real_calls.push(call);
@@ -93,6 +94,7 @@ impl<'a> Expander<'a, '_> {
         let by_name = |name: &String| self.defined(name);
         let (signature, candidates): (_, Vec<&'a Function>) = match (prototype, listed) {
             (Some(prototype), _) => {
+                // A prototype does not say which functions it stands for: all whose address is taken may be meant.
                 let pointed = self.pointed.keys().filter_map(|name| self.defined(name));
                 let signature = Signature::new(&prototype.returns, &prototype.params);
                 (signature, pointed.collect())

@@ -63,6 +63,7 @@ fn atomic_access(
         true => vec![decoder.destination(0, ty)?],
         false => Vec::new(),
     };
+    // Into a sink, an atomic is a reduction: no lane waits for it.
     let kind = if dsts.is_empty() {
         AccessKind::Reduction
     } else {
@@ -101,6 +102,7 @@ fn vector_access(
     let apply = atomic::vector_function(operation, ty).filter(|_| is_known);
     let first = usize::from(returns);
     let values = parts(decoder.operand(first + 1)?);
+    // The PTX manual has vectors of them for global memory alone.
     let (Some(apply), true, true) = (apply, space != Space::Shared, values.len() == count) else {
         return Err(decoder.bad_form());
     };

@@ -55,6 +55,7 @@ pub(super) fn cp(
         return Err(decoder.bad_form());
     };
     let counts = modifiers.take("mbarrier::complete_tx::bytes");
+    // One of the two, and not both.
     if counts == modifiers.take("bulk_group") {
         return Err(decoder.bad_form());
     }
@@ -311,6 +312,7 @@ fn begins_copy(_: u64, done: u64, _: u64, _: u32) -> u64 {
 
 /// Whether a step of `bytes` bytes begins a segment or the copy.
 fn begins_segment(at: u64, done: u64, repeats: u64, bytes: u32) -> u64 {
+    // Steps have one size, so the one that enters a segment begins within a step of its border.
     u64::from(repeats == 0 && (done == 0 || at % SEGMENT_BYTES < u64::from(bytes)))
 }
 

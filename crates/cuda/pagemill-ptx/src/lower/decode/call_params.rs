@@ -154,6 +154,7 @@ impl<'a> Decoder<'a> {
         if self.is_in_registers(param) {
             let register = self.param_register(param, offset, class);
             let value = match ty.bytes() {
+                // Held as a load of it is, zero-extended.
                 bytes @ 1..4 => {
                     let mask = self.bits(Class::Narrow, (1 << (8 * bytes)) - 1)?;
                     self.fresh(Op::And32, Class::Narrow, &[value, mask])

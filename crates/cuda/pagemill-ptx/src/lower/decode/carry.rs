@@ -35,6 +35,7 @@ pub(super) fn add_carry_out(decoder: &mut Decoder<'_>, int: Int) -> Result<(), F
     let dst = decoder.destination(0, int.ty)?;
     let carry = decoder.carry();
     let sum = decoder.fresh(add_op(int), int.class(), &[a, b]);
+    // A sum below an operand has wrapped.
     decoder.op(less_op(int), carry, &[sum, b]);
     decoder.copy(dst, sum);
     Ok(())
@@ -44,6 +45,7 @@ pub(super) fn sub_borrow_out(decoder: &mut Decoder<'_>, int: Int) -> Result<(), 
     let (a, b) = (decoder.source(1, int.ty)?, decoder.source(2, int.ty)?);
     let dst = decoder.destination(0, int.ty)?;
     let carry = decoder.carry();
+    // Before the difference, which may go where an operand is.
     decoder.op(less_op(int), carry, &[a, b]);
     decoder.op(sub_op(int), dst, &[a, b]);
     Ok(())
@@ -70,6 +72,7 @@ fn add_with_carry(
     let partial = decoder.fresh(add_op(int), int.class(), &[a, b]);
     let total = decoder.fresh(add_op(int), int.class(), &[partial, carry_in]);
     if out {
+        // At most one of the two sums wraps: what is left of one that did has room for a carry.
         let first = decoder.temporary(Class::Predicate);
         let second = decoder.temporary(Class::Predicate);
         decoder.op(less_op(int), first, &[partial, b]);

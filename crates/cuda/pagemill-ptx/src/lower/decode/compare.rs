@@ -64,6 +64,7 @@ fn combine(
     no: Option<VReg>,
 ) -> Result<(), Fail> {
     let (table, other) = match test.combine {
+        // Bit a + 2 b of a table is the result: 1000 is and, 1110 or, 0110 exclusive or.
         None => (0b1000, (truth, false)),
         Some(name) => {
             let table = match name {
@@ -135,6 +136,7 @@ fn compare_integers(
     let wide = int.bytes == 8;
     let (less, less_equal) = match (
         wide,
+        // These four compare without signs, whatever the type says.
         int.signed && !matches!(comparison, "lo" | "ls" | "hi" | "hs"),
     ) {
         (false, true) => (Op::LessS32, Op::LessEqualS32),
@@ -182,6 +184,7 @@ fn compare_floats(
         "ltu" => (less_equal, b, a, true),
         "nan" => (unordered, a, b, false),
         "num" => (unordered, a, b, true),
+        // Unequal and ordered, or equal or unordered: no comparison of the machine, nor its negation, is one of these.
         "ne" | "equ" => {
             let is_equal = decoder.temporary(Class::Predicate);
             let is_unordered = decoder.temporary(Class::Predicate);
@@ -359,6 +362,7 @@ pub(super) fn slct(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
     let truth = decoder.temporary(Class::Predicate);
     match condition {
         Type::S32 => decoder.op(Op::LessEqualS32, truth, &[zero, c]),
+        // Of a NaN the second is chosen: it is not at least zero.
         Type::F32 => {
             let c = if ftz {
                 decoder.fresh(Op::FlushF32, Class::Narrow, &[c])

@@ -186,6 +186,7 @@ impl<'a> Decoder<'a> {
         let Some((guard, negated)) = self.guard else {
             return self.emit(op, dsts, srcs, aux, Some((condition, false)));
         };
+        // Computed for all lanes: those that the guard leaves out need a predicate that does not hold.
         let both = self.temporary(Class::Predicate);
         self.guard = None;
         self.logic(both, (guard, negated), (condition, false), 0b1000);
@@ -271,6 +272,7 @@ impl<'a> Decoder<'a> {
 
     /// `dst = table[a, b]` on predicates.
     pub(super) fn logic(&mut self, dst: VReg, a: (VReg, bool), b: (VReg, bool), table: u32) {
+        // Negations go into the table, so that the machine has one form for all: bit a + 2 b of it is the result.
         let mut folded = 0;
         for index in 0..4u32 {
             let input = (index & 1 ^ u32::from(a.1)) | ((index >> 1 ^ u32::from(b.1)) << 1);

@@ -65,6 +65,7 @@ pub(super) fn exit(decoder: &mut Decoder<'_>, _: &mut Modifiers<'_>) -> Result<(
 pub(super) fn ret(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     modifiers.take("uni");
     match decoder.flat.scopes[decoder.scope].return_label {
+        // In a function that is expanded: to behind its call.
         Some(label) => decoder.push(Op::Branch, &[], &[], Aux::Target(label)),
         None => decoder.leave()?,
     }

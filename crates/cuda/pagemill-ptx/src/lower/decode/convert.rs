@@ -190,6 +190,7 @@ fn integer_to_float<'a>(
     let op = match (to, from.bytes == 8, from.signed) {
         (Type::F32, false, true) if nearest => Some(Op::S32ToF32),
         (Type::F32, false, false) if nearest => Some(Op::U32ToF32),
+        // A double holds 32 bits exactly, so there is nothing to round.
         (Type::F64, false, true) => Some(Op::S32ToF64),
         (Type::F64, false, false) => Some(Op::U32ToF64),
         (Type::F64, true, true) if nearest => Some(Op::S64ToF64),
@@ -309,6 +310,7 @@ fn floats(decoder: &mut Decoder<'_>, form: &Form, to: Type, from: Type) -> Resul
             let code = rounding::code(Operation::Narrow, rounding);
             decoder.scalar_fresh(rounding::double, code, Class::Narrow, &[source])
         }
+        // From a double in any case: to widen a single is exact, so that the value is rounded once.
         (Type::F16 | Type::Bf16, _) => {
             let wide = if double {
                 source

@@ -256,6 +256,7 @@ pub(super) fn divide(
     modifiers: &mut Modifiers<'_>,
     ty: Type,
 ) -> Result<(), Fail> {
+    // `full` may be off by 2 units in the last place (PTX manual): the rounded quotient is one of the results that it allows.
     let approximate = modifiers.take_one(&["approx", "full"]) == Some("approx");
     let form = Form::take(decoder, modifiers, ty)?;
     decoder.info().class = InstructionClass::Special;
@@ -276,6 +277,7 @@ pub(super) fn rcp(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
     let form = Form::take(decoder, modifiers, ty)?.or_flushing_double(modifiers, approximate);
     decoder.info().class = InstructionClass::Special;
+    // Rounded, where `approx` allows an error of one unit in the last place: exact results do not depend on a chip.
     let one = if ty == Type::F64 {
         1.0f64.to_bits()
     } else {
@@ -351,6 +353,7 @@ pub(super) fn lg2(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
 }
 
 pub(super) fn tanh(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
+    // The type stands last, and says which decoder takes the parts before it.
     let mut types = Modifiers::new(&decoder.inst.opcode);
     match types.take_type() {
         Some(ty) if half::is_half(ty) => {
@@ -390,6 +393,7 @@ pub(super) fn sign(
     }
     let form = Form::take(decoder, modifiers, ty)?;
     let source = form.source(decoder, 1)?;
+    // By the bit: 0 - 0 is +0, and arithmetic may change a NaN.
     let top: u64 = if ty == Type::F64 { 1 << 63 } else { 1 << 31 };
     let dst = decoder.destination(0, ty)?;
     let (op, mask) = match sign {
@@ -438,6 +442,7 @@ pub(super) fn copysign(
 ) -> Result<(), Fail> {
     let ty = modifiers.take_type().ok_or_else(|| decoder.bad_form())?;
     let form = Form::take(decoder, modifiers, ty)?;
+    // The sign comes first, unlike in C.
     let (sign, magnitude) = (form.source(decoder, 1)?, form.source(decoder, 2)?);
     let dst = decoder.destination(0, ty)?;
     let top: u64 = if ty == Type::F64 { 1 << 63 } else { 1 << 31 };

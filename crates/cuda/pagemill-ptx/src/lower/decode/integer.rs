@@ -67,6 +67,7 @@ fn arithmetic(
         return float::arithmetic_of_two(decoder, modifiers, kind);
     }
     if let Some(pair) = modifiers.take_one(&["u16x2", "s16x2"]) {
+        // Modulo 2^16 the sign makes no difference.
         let _ = pair;
         let function = if kind == Arithmetic::Add {
             functions::add_pair
@@ -169,6 +170,7 @@ fn product(
         Some("wide") if int.bytes < 8 => {
             let dst = decoder.destination(0, wide_type)?;
             let op = match (int.bytes, int.signed) {
+                // Of 16 bits, extended before: the product fits 32 with either sign.
                 (2, _) => Op::Mul32,
                 (_, true) => Op::MulWideS32,
                 (_, false) => Op::MulWideU32,
@@ -273,6 +275,7 @@ fn divide(
     wide: [crate::ir::code::ScalarFn; 2],
 ) -> Result<(), Fail> {
     let (a, b) = (extended(decoder, 1, int)?, extended(decoder, 2, int)?);
+    // A divisor that is a number other than 0 need not be looked at each time.
     if decoder.literal(b).is_none_or(|divisor| divisor == 0) {
         decoder.push(
             Op::CheckDivisor,

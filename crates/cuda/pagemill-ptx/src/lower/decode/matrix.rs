@@ -130,6 +130,7 @@ fn group_product(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Re
         let mut dsts = Vec::new();
         for operand in sums {
             let old = matrix_value(decoder, operand, form.d)?;
+            // Without the predicate, what the sums were does not count.
             let (if_set, if_not) = if is_inverted {
                 (zero, old)
             } else {
@@ -174,6 +175,7 @@ fn group_choices(decoder: &Decoder<'_>, form: &ProductForm) -> Result<GroupChoic
         return Err(decoder.fail("wgmma scales by 1 or -1"));
     }
     Ok(GroupChoices {
+        // Signs of both factors cancel each other.
         is_negative: scales.first() != scales.last(),
         a_is_across: a_is_shared && across.first() == Some(&1),
         b_is_across: across.last() == Some(&1),
@@ -259,6 +261,7 @@ fn group_form(modifiers: &mut Modifiers<'_>) -> Option<(ProductForm, usize)> {
     let is_size = columns % 8 == 0
         && (8..=256).contains(&columns)
         && (!is_integer || columns <= 32 || columns % 16 == 0);
+    // A step is 32 bytes deep, whatever the elements.
     let is_depth = depth * bits == 256;
     let is_known = !matches!(a, Element::F64 | Element::S4 | Element::U4) && !form.is_exclusive;
     (is_size && is_depth && is_known && is_possible(&form)).then_some((form, columns))

@@ -36,6 +36,7 @@ impl Form {
         }
         let space = modifiers.take_map(space_of).unwrap_or(Space::Generic);
         while let Some(found) = modifiers.take_map(cache_hint) {
+            // What the order says stays: an access that others have to see is not one to keep near.
             if found != CacheHint::Default && hint == CacheHint::Default {
                 hint = found;
             }
@@ -291,6 +292,7 @@ fn load_argument<'a>(
                 u64::from(offset) + bytes
             )));
         }
+        // Arguments do not change while a kernel runs: a constant of the launch, and no load.
         let constant = Constant::Param {
             offset,
             bytes: bytes as u8,
@@ -394,6 +396,7 @@ pub(super) fn memory_aux(
     count: usize,
     hint: CacheHint,
 ) -> Result<MemoryAux, Fail> {
+    // A lane moves 32 bytes at most: eight elements of 32 bits, or four of 64.
     if count > crate::ir::code::VECTOR_MAX || count as u64 * ty.bytes() > 32 {
         return Err(decoder.bad_form());
     }

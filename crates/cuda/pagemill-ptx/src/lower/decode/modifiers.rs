@@ -35,6 +35,7 @@ impl<'a> Modifiers<'a> {
 
     /// The first of `choices` that is there.
     pub(super) fn take_one(&mut self, choices: &[&'static str]) -> Option<&'static str> {
+        // In the order of the choices, not of the text.
         choices.iter().copied().find(|choice| self.take(choice))
     }
 

@@ -183,8 +183,10 @@ pub(super) fn cvta(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> 
     let dst = decoder.destination(0, ty)?;
     let base = window_base(space);
     match (base, to) {
+        // Global and constant memory lie at their generic addresses.
         (0, _) => decoder.copy(dst, source),
         (_, true) => {
+            // A window begins at a multiple of its size.
             let mask = decoder.bits(Class::Wide, window::BYTES - 1)?;
             decoder.op(Op::And64, dst, &[source, mask]);
         }

@@ -28,6 +28,8 @@ impl Decoder<'_> {
             ("ctaid", Some(axis)) => self.preset(Preset::BlockIndex(axis)),
             ("ntid", Some(axis)) => self.constant(Class::Narrow, Constant::BlockDim(axis))?,
             ("nctaid", Some(axis)) => self.constant(Class::Narrow, Constant::GridDim(axis))?,
+            // The fourth component of a position. And one SM, as far as kernels can tell: where a
+            // block is, the timing alone knows.
             ("tid" | "ctaid" | "gridid" | "smid", _) => self.bits(Class::Narrow, 0)?,
             ("ntid" | "nctaid" | "nsmid", _) => self.bits(Class::Narrow, 1)?,
             ("laneid", _) => self.preset(Preset::Lane),
@@ -43,6 +45,7 @@ impl Decoder<'_> {
             }
             ("total_smem_size", _) => self.constant(Class::Narrow, Constant::TotalSharedBytes)?,
             (name, _) if name.starts_with("reserved_smem") => self.reserved_shared(name)?,
+            // Where `cooperative_groups` looks for the workspace of its grid.
             ("envreg1", _) => self.constant(Class::Narrow, Constant::GridWorkspaceHigh)?,
             ("envreg2", _) => self.constant(Class::Narrow, Constant::GridWorkspaceLow)?,
             ("clock" | "globaltimer_lo", _) => self.clock(ClockPart::Low),

@@ -9,6 +9,7 @@ use crate::ir::op::Op;
 
 impl<'a> Decoder<'a> {
     pub(super) fn operand(&self, index: usize) -> Result<&'a Operand, Fail> {
+        // An operand that no decoder asks for is one too many, and refused by `plain_inst`.
         self.looked_at.set(self.looked_at.get().max(index + 1));
         self.inst.operands.get(index).ok_or_else(|| {
             self.fail(format!(
@@ -66,6 +67,7 @@ impl<'a> Decoder<'a> {
     }
 
     pub(super) fn bits(&mut self, class: Class, bits: u64) -> Result<Value, Fail> {
+        // Equal constants are one, however their upper bits came about.
         let bits = if class == Class::Wide {
             bits
         } else {
@@ -99,6 +101,7 @@ impl<'a> Decoder<'a> {
             Operand::Register(register) => {
                 let found = self.register_type(*register);
                 if class_of(found) != class
+                    // Registers of 16 and of 32 bits are held alike, and are not the same to PTX.
                     || (class == Class::Narrow && found.bytes() != ty.bytes())
                 {
                     return Err(self.wrong_size(*register, ty));
@@ -113,6 +116,7 @@ impl<'a> Decoder<'a> {
                 };
                 self.bits(class, bits)
             }
+            // A literal may be of the other precision: it stands for the same number.
             Operand::Float32(bits) if ty == Type::F64 => {
                 self.bits(class, f64::from(f32::from_bits(*bits)).to_bits())
             }
@@ -177,6 +181,7 @@ impl<'a> Decoder<'a> {
                     Op::PredicateLogic,
                     &[constant],
                     &[Value::Reg(constant); 2],
+                    // True whatever the operands are; false is its negation.
                     Aux::Immediate(0b1111),
                 );
                 Ok((constant, *value == 0))

@@ -41,6 +41,7 @@ impl<'a> Decoder<'a> {
             argument_bytes: *bytes,
         };
         self.push(Op::Call, &[], &srcs, aux);
+        // Behind the call, which may have used any slot: what is still needed comes back (`saved`).
         self.push(Op::Restore, &[], &[Value::Reg(stack.pointer)], Aux::None);
         for ((formal, actual), &at) in returns.iter().zip(call.results).zip(returned_at) {
             self.take_result(formal, actual, at)?;
@@ -99,6 +100,7 @@ impl<'a> Decoder<'a> {
         let mut pieces = Vec::new();
         let mut offset = 0;
         while offset < bytes {
+            // As wide as all calls with this signature may: by the alignment that both sides know.
             let widths = [8, 4, 2];
             let fits = |width: &u64| {
                 offset.is_multiple_of(*width)

@@ -313,6 +313,7 @@ fn every_unit(
     let unit = decoder.fresh(Op::And32, Class::Narrow, &[choice, most]);
     let is_inside = decoder.temporary(Class::Predicate);
     decoder.op(Op::LessU32, is_inside, &[most, choice]);
+    // What lies outside of the tensor is filled by loads, and left alone by stores and reductions.
     if !matches!(action, Action::Load) {
         decoder.push_guarded(Op::Branch, Aux::Target(joined), Some((is_inside, true)));
     }

@@ -75,6 +75,7 @@ fn place<'a>(
     for &operand in &given[first..first + wanted] {
         srcs.push(decoder.value(operand, coordinate)?);
     }
+    // PTX has the layer first; for the machine it comes behind the coordinates.
     if geometry.layered {
         srcs.push(decoder.value(given[0], Type::B32)?);
     }
@@ -248,6 +249,7 @@ fn surface_form(
     let outside = match modifiers.take_one(&["trap", "clamp", "zero"]) {
         Some("clamp") => OutsideSurface::Clamp,
         Some("zero") => OutsideSurface::Zero,
+        // What PTX means if nothing is said.
         _ => OutsideSurface::Trap,
     };
     let element = SurfaceElement {

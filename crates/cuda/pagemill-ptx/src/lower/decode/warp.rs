@@ -28,6 +28,7 @@ fn emit(decoder: &mut Decoder<'_>, exchange: Exchange) -> Result<(), Fail> {
         .unwrap_or_else(|| decoder.temporary(Class::Predicate));
     let mut srcs = exchange.srcs;
     let filler = decoder.bits(Class::Narrow, 0)?;
+    // The machine reads three operands of each kind, and the members behind them.
     srcs.resize(3, filler);
     srcs.extend(exchange.members);
     let aux = Aux::WarpWide {
@@ -41,6 +42,7 @@ fn emit(decoder: &mut Decoder<'_>, exchange: Exchange) -> Result<(), Fail> {
 
 /// `value` of lane `lane`, whose warp has all lanes.
 pub(super) fn shuffle(decoder: &mut Decoder<'_>, value: Value, lane: Value) -> Result<Value, Fail> {
+    // The third operand of `shfl`: lanes up to 31, all in one segment.
     let last = decoder.bits(Class::Narrow, 31)?;
     let all = decoder.bits(Class::Narrow, u64::from(u32::MAX))?;
     let dst = decoder.temporary(Class::Narrow);
