@@ -66,6 +66,48 @@ fn the_machine_file_and_the_simulator_agree_on_the_a100() {
     assert_eq!(point.machine.spec, a100_pcie4_x86());
 }
 
+fn text_of(machine: &str) -> &'static str {
+    let found = MACHINES.iter().find(|entry| entry.name == machine);
+    found.expect("it is built in").text
+}
+
+/// The sources that a machine file gives, in its order.
+fn sources(machine: &str) -> Vec<&'static str> {
+    let after = text_of(machine).split("source = \"").skip(1);
+    after.filter_map(|rest| rest.split('"').next()).collect()
+}
+
+#[test]
+fn sources_of_the_measured_h100_begin_with_their_kind() {
+    let sources = sources("h100-sxm");
+    let of = |kind: &str| -> Vec<&str> {
+        let all = sources.iter().copied();
+        all.filter(|source| {
+            let rest = source.strip_prefix(kind);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', ' ']))
+        })
+        .collect()
+    };
+    let programs: Vec<&str> = of("set on")
+        .iter()
+        .filter_map(|source| source.split(": ").next())
+        .collect();
+    assert_eq!(programs, ["set on CORR", "set on GEMM, 3MM"]);
+    let counts = ["probe", "document", "estimate"].map(|kind| of(kind).len());
+    assert_eq!(counts, [41, 34, 46]);
+    assert_eq!(counts.iter().sum::<usize>() + programs.len(), sources.len());
+}
+
+#[test]
+fn no_machine_rests_on_what_nobody_can_look_up() {
+    for machine in MACHINES {
+        let vague = sources(machine.name)
+            .into_iter()
+            .find(|source| source.contains("unpublished"));
+        assert_eq!(vague, None, "{}", machine.name);
+    }
+}
+
 #[test]
 fn every_value_of_a_machine_has_a_source() {
     let scenario = load_with(SOUND, &["machine.link.bandwidth=32 GB/s"]);
