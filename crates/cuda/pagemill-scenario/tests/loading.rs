@@ -99,7 +99,7 @@ fn sources_of_the_measured_h100_begin_with_their_kind() {
 }
 
 #[test]
-fn no_machine_rests_on_what_nobody_can_look_up() {
+fn no_source_of_a_machine_is_unpublished() {
     for machine in MACHINES {
         let vague = sources(machine.name)
             .into_iter()
