@@ -27,6 +27,10 @@ pub(super) struct Interval {
     pub end: u32,
 }
 
+// Between reads at 2 i and writes at 2 i + 1,
+//
+//   4: add a, b, c   c is read last at 8, a is written at 9: they may share a slot
+//   5: mov d, a      a ends at 10 and d begins at 11: d takes its slot, and the copy need not be executed
 /// The interval of each register, or `None` if it never occurs.
 pub(super) fn intervals(
     program: &Program,

@@ -56,6 +56,7 @@ impl Graph {
             for label in targets(last) {
                 successors.push(block_of(program.labels[label.0 as usize]));
             }
+            // A return too: where its lanes go on is on the warp's stack, and not known now (ADR 0021).
             if matches!(last.op, Op::Exit | Op::Return) {
                 successors.push(starts.len());
             }
@@ -123,6 +124,13 @@ fn is_bare_exit(micros: &[Micro]) -> bool {
     }
 }
 
+// Lanes that part meet at the immediate post-dominator, the first block that all of them pass:
+//
+//     A      A branches, its lanes take B or C, and meet at D. If C ends in an exit, no block behind A
+//    / \     is passed by all: then none waits at D for lanes that never come.
+//   B   C
+//    \ /
+//     D
 /// Dominators from the entry, and post-dominators from the end.
 fn orders(blocks: &[BasicBlock]) -> (Vec<usize>, Vec<usize>) {
     let end = blocks.len();

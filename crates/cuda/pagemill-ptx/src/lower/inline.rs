@@ -447,12 +447,14 @@ impl<'a> Expander<'a, '_> {
             };
             return self.real_call(scope, inst, call);
         }
+        // It leads to itself, or the nest is too deep to expand: then it needs a stack.
         if self.active.contains(&name) || self.active.len() >= CALL_DEPTH_MAX {
             return Err(Stop::Call(name.to_owned()));
         }
         self.expand_call(scope, inst, function, (results, arguments), frame)
     }
 
+    // `call (r), f, (a, b)` becomes: registers of f = a, b; the text of f, where `ret` branches to its end; r = that of f.
     fn expand_call(
         &mut self,
         scope: usize,

@@ -70,6 +70,16 @@ pub(crate) fn launchable(module: &Module, functions: &HashMap<&str, u64>) -> Arc
     with_address.collect()
 }
 
+// The order of the passes. Each counts on those before it:
+//
+//   expand       calls become text, so that all below sees one body
+//   decode       instructions become micro-operations over virtual registers
+//   simplify     constants and copies are replaced, what is never read becomes nothing; instructions stay, to be counted
+//   issue order  loads move up where the machine's code has them early
+//   scoreboard   slots for late results, given out in that order
+//   liveness     of what is left: its pressure is the registers of a thread, and so the occupancy
+//   allocate     virtual registers onto slots; a copy within a slot is not executed
+//   emit         twice: with waits for runs in time, without for the others
 /// Lowers one `.entry`.
 pub(crate) fn kernel(shared: &Shared<'_>, function: &Function) -> Result<Kernel, Fail> {
     check_params(function)?;

@@ -54,6 +54,7 @@ pub(super) fn place(flat: &Flat<'_>) -> Placed {
             None => &mut local_bytes,
             Some(subroutine) => &mut frames[*subroutine],
         };
+        // As the widest access, a vector of 16 bytes, wants it.
         let offset = end.next_multiple_of(variable.align.max(16));
         *end = offset.saturating_add(variable.bytes);
         let offset = u32::try_from(offset).unwrap_or(u32::MAX);

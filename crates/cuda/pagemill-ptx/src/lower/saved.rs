@@ -36,6 +36,7 @@ pub(super) fn at_calls(
                 return;
             }
             let needed = alive.iter().map(|register| VReg(register as u32));
+            // A callee sets these two for itself.
             let needed = needed.chain([stack.frame, stack.arguments]);
             let needed: Vec<VReg> = needed
                 .filter(|register| !fixed.contains(register))

@@ -9,6 +9,12 @@ use crate::ir::op::Op;
 /// Scoreboard slots of a warp.
 const SLOTS: u32 = 64;
 
+// What may be pending before each instruction is a data-flow problem over all paths:
+//
+//   ld.global r1   slot 0            nothing pending
+//   ld.global r2   slot 1            {0}
+//   add r3, r1, 1  waits for {0}     {0, 1}
+//   mov r2, 0      waits for {1}     {1}: the load must not come behind it
 /// Gives every global, local or generic load, atomic with a result and texture fetch a slot, and every instruction its waits.
 pub(super) fn assign(program: &mut Program, graph: &Graph, infos: &mut [InstructionInfo]) {
     let mut late = vec![0u64; program.classes.len()];

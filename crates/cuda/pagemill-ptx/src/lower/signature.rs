@@ -23,6 +23,7 @@ impl<'a> Signature<'a> {
     pub(super) fn new(returns: &'a [Variable], params: &'a [Variable]) -> Option<Self> {
         let mut end = 0u64;
         let mut offsets = Vec::new();
+        // Results first, both by one rule: a prototype is then enough to lay out a call by address (ADR 0021).
         for variable in returns.iter().chain(params) {
             let align = variable.align.max(variable.ty.bytes()).min(BYTES_MAX);
             let offset = end.next_multiple_of(align.max(1));
@@ -46,6 +47,7 @@ impl<'a> Signature<'a> {
             let all = signature.returns.iter().chain(signature.params);
             all.map(|variable| variable.bytes).collect()
         };
+        // By sizes and places alone: a prototype need not have the definition's types.
         self.returns.len() == other.returns.len()
             && self.offsets == other.offsets
             && sizes(self) == sizes(other)

@@ -8,6 +8,12 @@ use crate::cluster;
 use crate::ir::code::Preset;
 use crate::ir::op::Op;
 
+//   rest = mask, repeats = 0
+//   again: if rest == 0 goto behind
+//          rank = the lowest bit of rest; rest without it
+//          the copy, its address turned to block `rank`
+//          repeats = 1, goto again
+//   behind:
 /// The loop over the blocks that a copy goes to; no loop where it goes where its address says.
 pub(super) struct Blocks {
     turns: Option<Turns>,
@@ -70,6 +76,7 @@ impl Blocks {
     pub(super) fn end(&self, decoder: &mut Decoder<'_>) -> Result<(), Fail> {
         if let Some(turns) = &self.turns {
             let one = decoder.bits(Class::Narrow, 1)?;
+            // From the second block on: in simulated time, the reads of the first stand for all.
             decoder.copy(turns.repeats, one);
             decoder.push(Op::Branch, &[], &[], Aux::Target(turns.again));
             decoder.set_label(turns.behind);

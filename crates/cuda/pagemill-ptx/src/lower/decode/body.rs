@@ -23,6 +23,7 @@ pub(crate) fn decode<'a>(flat: &'a Flat<'a>, names: &'a Names<'a>) -> Result<Dec
     }
     for scope in &flat.scopes {
         for (register, id) in scope.function.registers.iter().zip(scope.register_base..) {
+            // The register itself is the lower half of its 128 bits.
             if register.ty == Type::B128 {
                 high_halves.insert(VReg(id), program.register(Class::Wide));
             }

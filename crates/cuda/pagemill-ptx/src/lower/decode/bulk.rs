@@ -82,6 +82,12 @@ pub(super) fn cp(
     Ok(())
 }
 
+//   done = 0
+//   again: if done >= size goto behind
+//          store to `to` what a load gives at `from`, or combine it
+//          done, to, from += 16, or an element
+//          goto again
+//   behind:
 /// The loop over `size` bytes; the register that counts them.
 fn every_step(
     decoder: &mut Decoder<'_>,

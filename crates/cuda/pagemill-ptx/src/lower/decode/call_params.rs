@@ -20,6 +20,7 @@ pub(super) fn load<'a>(
     param: usize,
     offset: u64,
 ) -> Result<(), Fail> {
+    // The opcode says memory, and a register is moved: calls that are expanded cost no access.
     decoder.info().class = InstructionClass::Integer;
     if let Some((base, at)) = decoder.param_memory(param)? {
         let offset = at.wrapping_add(offset as i64);

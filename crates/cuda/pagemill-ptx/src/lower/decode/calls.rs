@@ -23,6 +23,7 @@ impl<'a> Decoder<'a> {
                 .get(register.0 as usize)
                 .map(|register| register.ty)
         };
+        // A literal has no type of its own: it has that of the register at the other end.
         let ty = known(self, to).or(known(self, from)).unwrap_or(Type::B32);
         let value = match from {
             Side::Register(scope, register) => {
@@ -56,6 +57,7 @@ impl<'a> Decoder<'a> {
         arguments: &'a [Operand],
     ) -> Result<(), Fail> {
         match (name, arguments) {
+            // `printf` as nvcc calls it: the values lie one behind the other in the thread's memory.
             ("vprintf", [format, values]) => {
                 let srcs = [self.argument(format, Type::B64)?, self.argument(values, Type::B64)?];
                 let dst = self.temporary(Class::Narrow);
@@ -117,6 +119,7 @@ impl<'a> Decoder<'a> {
             match (kind, self.call_param(operand)) {
                 (Argument::Narrow, _) => numbers.push(self.argument(operand, Type::B32)?),
                 (Argument::Wide, _) => numbers.push(self.argument(operand, Type::B64)?),
+                // By value: three numbers of four bytes in one parameter.
                 (Argument::Dim3, Some(param)) => {
                     for axis in 0..3 {
                         numbers.push(self.load_param(param, 4 * axis, Type::B32)?);
@@ -127,6 +130,7 @@ impl<'a> Decoder<'a> {
                 }
             }
         }
+        // Only a kernel that may launch others carries their list.
         self.program.kernels = self.names.kernels.clone();
         let (class, ty) = match callee.result {
             Argument::Wide => (Class::Wide, Type::B64),

@@ -145,6 +145,7 @@ fn warp_barrier(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Res
     }
     let members = decoder.source(0, Type::B32)?;
     let zero = decoder.bits(Class::Narrow, 0)?;
+    // It gives nothing; the machine's form of such an exchange has two results.
     let dsts = [
         decoder.temporary(Class::Narrow),
         decoder.temporary(Class::Predicate),

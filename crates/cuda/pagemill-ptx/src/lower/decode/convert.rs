@@ -156,6 +156,7 @@ fn integers<'a>(
     operand: &'a Operand,
 ) -> Result<(), Fail> {
     let source = integer_source(decoder, from, operand)?;
+    // Widened first: one function for all sizes, and no bound that 64 bits do not hold.
     if form.saturate {
         let wide = if from.bytes == 8 {
             source
@@ -413,6 +414,7 @@ fn narrow_pairs(
         code |= narrow_floats::RELU;
     }
     let pair = match format {
+        // Two of four bits are a byte.
         narrow_floats::E2M1 => Type::B8,
         _ => Type::B16,
     };

@@ -26,8 +26,10 @@ fn format(ty: Type) -> u32 {
 }
 
 fn take_flags(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>, ty: Type) -> u32 {
+    // Timed as single precision, in whose pipes it runs.
     decoder.info().class = InstructionClass::Float32;
     let mut flags = format(ty);
+    // The one rounding that PTX has for halves.
     modifiers.take("rn");
     for (name, flag) in [
         ("ftz", functions::FTZ),

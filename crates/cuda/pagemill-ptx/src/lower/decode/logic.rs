@@ -36,6 +36,7 @@ pub(super) fn not(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
     if ty == Type::Pred {
         let a = decoder.predicate(1)?;
         let dst = decoder.destination(0, ty)?;
+        // Neither of both: with one input for both, its negation.
         decoder.logic(dst, a, a, 0b0001);
         return Ok(());
     }
@@ -92,6 +93,7 @@ fn shift(
         .and_then(Int::of)
         .filter(|int| int.bytes > 1);
     let int = int.ok_or_else(|| decoder.bad_form())?;
+    // To the right, 16 signed bits bring in their sign.
     let a = extended(decoder, 1, int)?;
     let n = decoder.source(2, Type::U32)?;
     let dst = decoder.destination(0, int.ty)?;

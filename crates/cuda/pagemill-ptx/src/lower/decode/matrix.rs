@@ -18,6 +18,7 @@ use crate::warp_group::GroupMeeting;
 
 pub(super) fn mma(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(), Fail> {
     let form = product_form(modifiers).ok_or_else(|| decoder.bad_form())?;
+    // A warp holds each matrix once, an equal part of it in each of 32 lanes.
     let cells = |rows: usize, columns: usize, element: Element| {
         rows * columns / 32 / element.per_register()
     };
@@ -86,6 +87,7 @@ fn group_product(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Re
     let choices = group_choices(decoder, &form)?;
     meet_group(decoder, GroupMeeting::Product)?;
     let mut a = match parts(decoder.operand(1)?) {
+        // One operand is the descriptor of a matrix in shared memory; four are its registers.
         [descriptor] => {
             let descriptor = decoder.value(descriptor, Type::B64)?;
             let first = row_of_warp(decoder)?;

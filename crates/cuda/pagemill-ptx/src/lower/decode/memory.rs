@@ -30,6 +30,7 @@ impl Form {
     fn take(decoder: &Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<Self, Fail> {
         let mut hint = CacheHint::Default;
         while let Some(order) = modifiers.take_one(&ORDERS) {
+            // Others write there meanwhile: an old line of L1 must not serve it.
             if matches!(order, "volatile" | "mmio" | "relaxed" | "acquire") {
                 hint = CacheHint::Volatile;
             }

@@ -9,6 +9,12 @@ use super::context::{Decoder, class_of};
 use crate::ast::{Operand, RegisterId, Space, Type, Variable};
 use crate::ir::op::Op;
 
+// The stack of a thread at a call, upward:
+//
+//   caller's frame | results, parameters | registers kept | callee's frame |
+//                  ^ the caller's pointer, the callee's `arguments`         ^ the callee's pointer
+//
+// So neither side has to know the frame of the other, and a call by address is one by name.
 impl<'a> Decoder<'a> {
     /// Puts the arguments on the stack, calls, and takes the results.
     pub(super) fn real_call(&mut self, scope: usize, call: usize) -> Result<(), Fail> {

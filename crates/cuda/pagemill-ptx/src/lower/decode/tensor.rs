@@ -91,6 +91,7 @@ pub(super) fn copy(
         true => "mbarrier::complete_tx::bytes",
         false => "bulk_group",
     };
+    // As the PTX manual has it: loads count at an mbarrier object, stores and reductions belong to a group.
     if !modifiers.take(completion) {
         return Err(decoder.bad_form());
     }
@@ -188,6 +189,7 @@ fn tensor(
 /// The words of the map at `map`. Hardware has them in a cache of its own: they cost no time.
 fn words(decoder: &mut Decoder<'_>, map: Value, offset: i64) -> Result<Vec<Value>, Fail> {
     let mut words = Vec::new();
+    // Four words of 64 bits: the most that one access moves.
     for first in (0..WORDS as i64).step_by(4) {
         let (kind, class, hint) = (AccessKind::Load, Class::Wide, CacheHint::Default);
         let offset = offset.wrapping_add(8 * first);
@@ -211,6 +213,11 @@ fn words(decoder: &mut Decoder<'_>, map: Value, offset: i64) -> Result<Vec<Value
     Ok(words)
 }
 
+//   for each row of the box              as many as the product of its extents behind the first
+//     address of the tensor's row, and how many bytes of it there are: none outside of the tensor
+//     for each unit of the row           16, 4, 2 or 1 bytes: all inside, or all outside
+//       load: tile = memory, or what the map fills with
+//       store, reduction: memory = tile, where inside
 /// The loop over the rows of a box; the register that counts bytes.
 fn every_row(
     decoder: &mut Decoder<'_>,
@@ -274,6 +281,7 @@ fn find_row(
     tensor: &TensorBox,
     row: VReg,
 ) -> Result<(Value, Value), Fail> {
+    // The row's number in mixed radix: the extents of the box behind the first are its digits.
     let mut rest = Value::Reg(row);
     let mut address = tensor.address;
     let mut is_outside = decoder.bits(Class::Narrow, 0)?;
@@ -324,6 +332,7 @@ fn every_unit(
         is_inside,
         repeats: blocks.repeats,
     };
+    // How much is moved at once depends on where the tensor ends, known at run time only: a branch for each size.
     for (number, &(bytes, ty, count)) in units.iter().enumerate() {
         let next = decoder.new_label();
         if number + 1 < units.len() {
@@ -428,6 +437,7 @@ impl Moves {
 
     /// Rounds values of elements that are rounded when they are copied.
     fn convert(&self, decoder: &mut Decoder<'_>, tensor: &TensorBox, ty: Type, values: &[Value]) {
+        // Elements of four bytes alone are rounded, to tf32; they move one or two at a time.
         if ty.bytes() < 4 {
             return;
         }

@@ -67,6 +67,7 @@ fn replace(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<(
     let at = (base, offset.wrapping_add(8 * field.word as i64), space);
     access(decoder, AccessKind::Load, at, &[word])?;
     let immediate = field.shift | field.bits << 8;
+    // A kernel may make a map of zero bytes: what sets a field of the form marks it as one.
     let put = if field.word == 0 { insert_form } else { insert };
     decoder.scalar(put, immediate, word, &[Value::Reg(word), value]);
     access(decoder, AccessKind::Store, at, &[word])

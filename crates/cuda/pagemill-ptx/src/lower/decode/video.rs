@@ -39,6 +39,7 @@ pub(super) fn video(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) ->
     if modifiers.take("sat") {
         code |= functions::SATURATE;
     }
+    // The forms of two and four parts only accumulate.
     let words = code >> functions::BITS_AT & 0xff == 32;
     code |= match modifiers.take_one(&["add", "min", "max"]) {
         None => 0,

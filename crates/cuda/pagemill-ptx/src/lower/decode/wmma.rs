@@ -299,6 +299,7 @@ impl Addresses {
         };
         let bits = decoder.bits(Class::Narrow, transfer.bits() as u64)?;
         let eight = decoder.bits(Class::Narrow, 3)?;
+        // By bits: elements of 4 bits and of one are less than a byte.
         let stride_bits = decoder.fresh(Op::MulWideU32, Class::Wide, &[stride, bits]);
         let stride_bytes = decoder.fresh(Op::ShiftRightU64, Class::Wide, &[stride_bits, eight]);
         // What the lane adds to the place in the matrix.
@@ -461,6 +462,7 @@ fn elements(modifiers: &mut Modifiers<'_>, shape: Shape) -> Option<[Element; 4]>
         found.push(element);
     }
     let (d, a, b, c) = match found[..] {
+        // The oldest forms name the sums alone: their factors are f16.
         [d, c] => (d, Element::F16, Element::F16, c),
         [d, a, b, c] => (d, a, b, c),
         _ => return None,
@@ -517,6 +519,7 @@ fn multiply(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<
         });
     let (mut a_values, mut b_values, c_values) = (a_values?, b_values?, c_values?);
     if shape.is_swapped() {
+        // The transposed product is that of the transposed factors, in the other order.
         std::mem::swap(&mut a_values, &mut b_values);
     }
     let results = parts(decoder.operand(0)?);
@@ -538,6 +541,7 @@ fn multiply(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> Result<
     for tile in 0..shape.tiles(Role::Sums) {
         let part = |values: &[Value], role: Role, element: Element| {
             let count = shape.tile_registers(role, element);
+            // One factor has several tiles and the other one, which is in each product.
             let tile = tile % shape.tiles(role);
             values[tile * count..(tile + 1) * count].to_vec()
         };

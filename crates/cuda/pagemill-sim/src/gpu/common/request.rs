@@ -45,6 +45,7 @@ impl Route {
     pub(crate) fn of(access: &MemoryAccess, l1_loads: L1Loads) -> Self {
         match (access.space, access.cache_hint) {
             (AccessSpace::Local, _) => Self::Local,
+            // L1 caches are not coherent: what other SMs may write meanwhile is read from L2.
             (_, CacheHint::GlobalLevel | CacheHint::Volatile) => Self::PastL1,
             (_, CacheHint::ReadOnly) => Self::Cached,
             _ if l1_loads == L1Loads::ReadOnly => Self::PastL1,

@@ -341,6 +341,7 @@ impl Gpu {
         direction: Direction,
     ) -> Result<Picos, GpuError> {
         self.check_range(buffer, &range)?;
+        // Data are held once, whatever the mode: a copy is its time, and nothing else.
         if !self.options.timing || range.is_empty() {
             return Ok(at);
         }

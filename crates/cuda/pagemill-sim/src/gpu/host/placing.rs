@@ -55,6 +55,7 @@ impl Gpu {
             return None;
         }
         let gpu_bytes = self.memory_bytes.unwrap_or(u64::MAX);
+        // Memory that was placed before counts as taken: the strategy divided it with this in mind.
         let taken = self.fixed_bytes.saturating_add(start - MANAGED_BASE);
         Some(Placement {
             allocation_bytes,

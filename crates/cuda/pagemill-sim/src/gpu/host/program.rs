@@ -234,6 +234,8 @@ impl Gpu {
             launch = launch.with_executor(executor);
         }
         let shape = grid_shape(&launch);
+        // For runs without time too: blocks beyond these wait, and a loop is given looks for each warp that the GPU holds
+        // before it counts as endless (ADR 0017).
         let resident = self.timing_model.engine.resident_blocks(&shape);
         Ok(launch
             .with_resident_blocks(resident)

@@ -390,6 +390,7 @@ impl Gpu {
     pub fn take_arrived(&mut self) -> Vec<Arrived> {
         let changed = self.timing_model.path.take_changed();
         let pages = &self.timing_model.path.pages.manager;
+        // What came may have left again since.
         let is_there = |page: &u64| pages.is_on_gpu(*page) || pages.is_in_both(*page);
         let there = changed.into_iter().filter(is_there);
         let arrived = there.map(|page| Arrived {

@@ -153,6 +153,8 @@ impl TimingModel {
             TransferMode::IdealOverlap => (at, 0),
             TransferMode::ProgrammerCopy => {
                 let transfer = self.path.host_link.link.transfer(at, direction, bytes);
+                // What a copy engine writes lies in L2: without, small programs read memory where
+                // an H100 does not (`validation/h100`).
                 if direction == Direction::ToGpu {
                     self.path
                         .leave_written(transfer.done, (address, bytes), Writer::Link);
@@ -363,6 +365,7 @@ impl TimingModel {
             None => self.engine.held_at(),
         };
         self.kernels_done = self.kernels_done.max(end);
+        // Since it last went on: what other kernels did while it waited is their time.
         self.kernel_time += end.saturating_since(begun.since);
         if let Some(pages) = self.path.host_link.timeline.pages() {
             pages.ended(end.0);

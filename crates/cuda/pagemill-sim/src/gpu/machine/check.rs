@@ -274,6 +274,7 @@ fn check_dram(dram: &DramSpec) -> Result<(), SpecError> {
     )
 }
 
+// Beyond any part of a machine, and so small that no sum of them overflows a clock.
 const MAX_CYCLES: u32 = 1_000_000;
 
 fn within(key: &str, value: u32, least: u32, most: u32) -> Result<(), SpecError> {

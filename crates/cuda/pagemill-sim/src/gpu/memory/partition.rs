@@ -31,6 +31,12 @@ impl PartitionMap {
         }
     }
 
+    // Chunks of three stripes over four partitions, rotated by 0, 2 and 1:
+    //
+    //   partition    0   1   2   3
+    //   stripe 0     0   1   2   3
+    //   stripe 1     6   7   4   5
+    //   stripe 2    11   8   9  10
     /// By how many partitions the chunks of a stripe (one in each partition) are rotated.
     #[inline]
     fn rotation(self, stripe: u64) -> u64 {
@@ -48,6 +54,7 @@ impl PartitionMap {
         let chunk = segment >> self.chunk_shift;
         let (stripe, column) = (chunk / self.partitions, chunk % self.partitions);
         let rotated = column + self.rotation(stripe);
+        // Both terms are below the number of partitions: one subtraction is the remainder, without a division for each request.
         let partition = if rotated < self.partitions {
             rotated
         } else {

@@ -10,6 +10,11 @@ pub(crate) const REMOTE_SHARED_CYCLES: u64 = 151;
 /// Cycles from the last arrival at the barrier of a cluster to the others' leaving: an estimate, one crossing of that network.
 pub(crate) const BARRIER_CYCLES: u64 = 180;
 
+// Groups for clusters of two blocks, on three SMs with room for two blocks each:
+//
+//   SM                0   1   2
+//   its first slot    0   0   1
+//   its second slot   1   2   2
 /// The slots of all SMs, in groups that hold one cluster at a time. The blocks of a cluster lie on SMs side by side.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClusterSlots {
@@ -48,6 +53,7 @@ impl ClusterSlots {
     /// The slot of the block of rank `rank` in `group`: slots are dealt to the SMs in turn.
     pub(crate) fn slot(&self, group: u32, rank: u32) -> u32 {
         let turn = group * self.blocks + rank;
+        // Turns go over the SMs first, slots are numbered within them: ranks that follow each other lie on neighbors.
         turn % self.sms * self.per_sm + turn / self.sms
     }
 

@@ -63,6 +63,10 @@ fn registers(instructions: &[InstructionInfo]) -> usize {
 /// An instruction, the pipe that it takes, and for how long.
 type Timed<'a> = (&'a InstructionInfo, Pipe, InstructionTiming);
 
+//   instruction       issues at   its result   its latency: to the next issue
+//   mul r1, a, b          0           5            2      issue 2, latency 5
+//   add r2, a, b          2           6            4      issue 1, latency 4
+//   add r3, r1, r2        6          10            4      to the end of the block
 fn schedule_block(
     block: &[Timed<'_>],
     timings: &InstructionTimings,

@@ -117,12 +117,14 @@ impl PendingAccess {
                     || access.mask.count_ones(),
                     |atomics| changing_cycles(access, atomics),
                 );
+                // Each segment is a request of its own: the warp's cycles are dealt out evenly over them.
                 cycles.div_ceil(segments).min(u32::from(u8::MAX)) as u8
             }
         };
     }
 }
 
+// At 8 words a cycle, 32 lanes at as many words take 4 cycles; at one word, not combined, 31 times the repetition.
 /// Cycles in which slices of L2 change the words of an atomic. Its additions are taken so many a cycle; those to one
 /// word wait for each other, unless they were combined before.
 fn changing_cycles(access: &MemoryAccess, atomics: AtomicSpec) -> u32 {

@@ -74,6 +74,7 @@ impl PatternGrid {
 
     /// The warps of `slot` that a barrier lets go, once all that live have come.
     fn released(&mut self, slot: usize) -> u64 {
+        // A warp that has ended is not waited for, so an exit may open the barrier, too.
         match self.live[slot] & !self.waiting[slot] {
             0 => std::mem::take(&mut self.waiting[slot]),
             _ => 0,

@@ -48,6 +48,8 @@ impl<'a> PtxGrid<'a> {
     /// The same before it begins, with steps made ahead of their time where that changes none of them.
     pub(in crate::gpu) fn ahead_of_time(self, patience: Patience) -> Self {
         let (launch, costs) = (self.launch, self.costs);
+        // Blocks that cannot see each other make the same steps at any time, so they may be
+        // executed ahead and on other cores (ADR 0034).
         let steps = match self.steps {
             Steps::InTime(memory, blocks) => match Ahead::executes(launch, patience, memory) {
                 true => Steps::Ahead(Box::new(Ahead::new(launch, costs, STEP_BUDGET, memory))),

@@ -159,6 +159,7 @@ impl Normal {
         let mut used = [false; TERMS];
         for term in 0..TERMS {
             let pivot = left[term][term];
+            // Bytes in step with instructions cannot be told apart from them: the earlier term stands for both.
             if !wanted[term] || pivot <= DEPENDENT * self.matrix[term][term] {
                 continue;
             }
