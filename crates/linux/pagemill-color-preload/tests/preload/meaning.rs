@@ -1,6 +1,10 @@
 //! Calls of programs on their heap mean what they mean, and Debian's programs print what they print without the library. A file stands in
 //! for the module; what the module itself does is tested in a virtual machine (`kmod/suites/color*.toml`).
 
+#[cfg(target_arch = "x86_64")]
+#[path = "../../../pagemill-mapping/tests/programs/calls_by_ways.rs"]
+mod calls_by_ways;
+
 use std::process::Command;
 
 use pagemill_testkit::memory_programs::{assert_same_memory, build, compare_calls};
@@ -27,7 +31,7 @@ fn random_calls_on_heap_memory_leave_the_same_bytes() {
 }
 
 /// What differs on a file that stands in for the module: most of it on the module's memory, too, which is no anonymous memory either.
-const BY_NATURE: [(&str, &str); 11] = [
+const BY_NATURE: [(&str, &str); 9] = [
     (
         "madvise 8",
         "refused (`EINVAL`) by the file that stands in for the module",
@@ -43,14 +47,6 @@ const BY_NATURE: [(&str, &str); 11] = [
         "refused (`EINVAL`) by the file that stands in",
     ),
     ("realloc", "blocks above half of their size keep all of it"),
-    (
-        "malloc and mmap beyond RLIMIT_AS",
-        "the allocator has addresses in stock",
-    ),
-    (
-        "malloc and mmap beyond RLIMIT_DATA",
-        "the allocator has addresses in stock",
-    ),
 ];
 
 #[test]
@@ -107,3 +103,11 @@ fn prints_the_same(program: &RealProgram) {
 }
 
 pagemill_testkit::test_real_programs!(prints_the_same);
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn calls_by_whatever_way_leave_the_same_bytes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let space = stand_in(folder.path());
+    calls_by_ways::compare(folder.path(), |program| under_library(program, &space));
+}

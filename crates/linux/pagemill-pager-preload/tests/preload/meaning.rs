@@ -1,5 +1,9 @@
 //! Every call on memory means what it means without the library.
 
+#[cfg(target_arch = "x86_64")]
+#[path = "../../../pagemill-mapping/tests/programs/calls_by_ways.rs"]
+mod calls_by_ways;
+
 use std::process::{Command, Output};
 
 use pagemill_pager::Setup;
@@ -85,4 +89,18 @@ fn random_calls_on_mappings_leave_the_same_bytes() {
 #[test]
 fn random_calls_on_heap_memory_leave_the_same_bytes() {
     compare("heap", 7, few_or_many(2_000, 1_000_000));
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn calls_by_whatever_way_leave_the_same_bytes() {
+    if !has_userfault() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    calls_by_ways::compare(folder.path(), |program| {
+        let mut command = Command::new(program);
+        preload(&mut command, &setup());
+        command
+    });
 }

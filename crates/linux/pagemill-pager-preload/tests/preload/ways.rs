@@ -40,7 +40,7 @@ int main(void) {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn memory_is_ordinary_where_code_makes_calls_by_itself() {
+fn calls_by_an_instruction_mean_what_they_mean() {
     if !has_userfault() {
         return;
     }
@@ -48,8 +48,8 @@ fn memory_is_ordinary_where_code_makes_calls_by_itself() {
     let program = compiled(folder.path(), "program", INSTRUCTION, &[]);
     let output = run(Command::new(program), &Setup::new(2 << 20, "compressed"));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "0 0\n");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("calls `madvise` by an instruction"), "{said}");
+    // Nothing is said: the memory is paged.
+    assert!(output.stderr.is_empty(), "{output:?}");
 }
 
 const PLUGIN: &str = r#"

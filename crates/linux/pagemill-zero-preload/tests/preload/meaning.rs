@@ -1,5 +1,9 @@
 //! Every call on memory means what it means without the library.
 
+#[cfg(target_arch = "x86_64")]
+#[path = "../../../pagemill-mapping/tests/programs/calls_by_ways.rs"]
+mod calls_by_ways;
+
 use std::process::{Command, Output};
 
 use pagemill_testkit::{few_or_many, skip};
@@ -156,4 +160,20 @@ fn the_pool_gets_everything_back_from_killed_programs() {
         child.wait().expect("it ends");
         pool.wait_until_clean();
     }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn calls_by_whatever_way_leave_the_same_bytes() {
+    let Some(mut pool) = TestPool::start(24) else {
+        return skip("there are no huge pages");
+    };
+    calls_by_ways::compare(pool.folder(), |program| {
+        let mut command = pool.command(program);
+        command.env("PAGEMILL_ZERO_MMAP", "1");
+        command.env("PAGEMILL_ZERO_MIN", "131072");
+        command
+    });
+    assert!(pool.status().counters.leases > 0);
+    pool.wait_until_clean();
 }
