@@ -3,15 +3,30 @@
 
 use pagemill_mapping::call::DONTNEED_LOCKED;
 use pagemill_mapping::kernel::Answer;
-use pagemill_mapping::{Call, Kind, MemoryCalls};
+use pagemill_mapping::{Call, Heap, KernelPages, Kind, MemoryCalls, dispatch};
 
+use crate::symbols::HEAP_JUMPS;
 use crate::{fork, source};
+
+/// Memory of this library itself, which may be called with a lock of the program's allocator held.
+#[global_allocator]
+static OWN: Heap<KernelPages> = Heap::new(KernelPages);
 
 struct ColoredMemory;
 
 static MEMORY: ColoredMemory = ColoredMemory;
 
 pagemill_mapping::replace_memory_calls!(advice MEMORY);
+
+/// From now on, calls by whatever way are seen. Where they cannot be, those by an instruction keep what the module does not see.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEGIN: extern "C" fn() = {
+    extern "C" fn begin() {
+        let _ = dispatch::begin(&MEMORY, &[ADVICE_JUMPS, DISPATCH_JUMPS, HEAP_JUMPS]);
+    }
+    begin
+};
 
 impl MemoryCalls for ColoredMemory {
     unsafe fn answer(&self, call: &Call) -> Answer {
@@ -29,10 +44,12 @@ impl MemoryCalls for ColoredMemory {
 
     fn before_fork(&self) -> Result<(), i32> {
         fork::before();
+        OWN.hold();
         Ok(())
     }
 
     fn after_fork(&self, is_child: bool) {
+        OWN.let_go();
         fork::after(is_child);
     }
 }

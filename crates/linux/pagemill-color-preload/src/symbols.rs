@@ -4,10 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use libmimalloc_sys::{
-    mi_free, mi_is_in_heap_region, mi_malloc, mi_malloc_aligned, mi_realloc, mi_usable_size,
-    mi_zalloc,
+    mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_usable_size, mi_zalloc,
 };
-use pagemill_mapping::{next, plugins};
 
 /// What glibc aligns everything to; the allocator aligns to it from 9 bytes on.
 const ALIGNMENT: usize = 16;
@@ -70,41 +68,8 @@ fn new_pages(bytes: usize) -> *mut c_void {
     }
 }
 
-/// Whether a plugin has taken `memory` from the C library before its functions were replaced.
-#[inline]
-fn is_of_another(memory: *mut c_void) -> bool {
-    // SAFETY: any address may be asked for.
-    plugins::has_others() && !memory.is_null() && !unsafe { mi_is_in_heap_region(memory) }
-}
-
 /// # Safety
-/// `memory` came from here or is of another, or is null.
-#[inline]
-unsafe fn release(memory: *mut c_void) {
-    // SAFETY: the caller's promise, of the allocator that it came from.
-    unsafe {
-        match is_of_another(memory) {
-            true => next::free(memory),
-            false => mi_free(memory),
-        }
-    }
-}
-
-/// # Safety
-/// `memory` came from here or is of another, or is null.
-#[inline]
-unsafe fn usable(memory: *mut c_void) -> usize {
-    // SAFETY: the caller's promise, of the allocator that it came from; null has none.
-    unsafe {
-        match is_of_another(memory) {
-            true => next::malloc_usable_size(memory),
-            false => mi_usable_size(memory),
-        }
-    }
-}
-
-/// # Safety
-/// `memory` came from here or is of another, or is null.
+/// `memory` came from here, or is null.
 #[inline]
 unsafe fn resize(memory: *mut c_void, bytes: usize) -> *mut c_void {
     if memory.is_null() {
@@ -112,16 +77,11 @@ unsafe fn resize(memory: *mut c_void, bytes: usize) -> *mut c_void {
     }
     if bytes == 0 {
         // SAFETY: the caller's promise. glibc frees and returns null.
-        unsafe { release(memory) };
+        unsafe { mi_free(memory) };
         return ptr::null_mut();
     }
-    // SAFETY: the caller's promise, of the allocator that it came from.
-    or_no_memory(unsafe {
-        match is_of_another(memory) {
-            true => next::realloc(memory, bytes),
-            false => mi_realloc(memory, bytes.max(LEAST_BYTES)),
-        }
-    })
+    // SAFETY: the caller's promise.
+    or_no_memory(unsafe { mi_realloc(memory, bytes.max(LEAST_BYTES)) })
 }
 
 /// Defines functions that replace those of the C library.
@@ -142,7 +102,7 @@ replaced! {
     }
     free(memory: *mut c_void) {
         // SAFETY: the caller's promise.
-        unsafe { release(memory) }
+        unsafe { mi_free(memory) }
     }
     reallocarray(memory: *mut c_void, count: usize, bytes: usize) -> *mut c_void {
         match count.checked_mul(bytes) {
@@ -169,23 +129,11 @@ replaced! {
     pvalloc(bytes: usize) -> *mut c_void { new_pages(bytes) }
     malloc_usable_size(memory: *mut c_void) -> usize {
         // SAFETY: the caller's promise.
-        unsafe { usable(memory) }
+        unsafe { mi_usable_size(memory) }
     }
 }
 
-// glibc's other names of the same functions: what comes from one may go to the other.
-replaced! {
-    __libc_malloc(bytes: usize) -> *mut c_void { new(bytes) }
-    __libc_calloc(count: usize, bytes: usize) -> *mut c_void { new_zeroed(count, bytes) }
-    __libc_realloc(memory: *mut c_void, bytes: usize) -> *mut c_void {
-        // SAFETY: the caller's promise.
-        unsafe { resize(memory, bytes) }
-    }
-    __libc_free(memory: *mut c_void) {
-        // SAFETY: the caller's promise.
-        unsafe { release(memory) }
-    }
-    __libc_memalign(alignment: usize, bytes: usize) -> *mut c_void { new_rounded(alignment, bytes) }
-    __libc_valloc(bytes: usize) -> *mut c_void { new_aligned(PAGE_BYTES, bytes) }
-    __libc_pvalloc(bytes: usize) -> *mut c_void { new_pages(bytes) }
-}
+pagemill_mapping::jumps!(
+    HEAP_JUMPS, false: malloc, calloc, realloc, free, reallocarray, posix_memalign, memalign, aligned_alloc, valloc, pvalloc,
+    malloc_usable_size,
+);

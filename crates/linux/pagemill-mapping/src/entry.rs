@@ -7,6 +7,7 @@ use crate::call::Call;
 use crate::kernel::{self, for_c};
 use crate::memory_calls::MemoryCalls;
 use crate::next::Next;
+use crate::own::{self, Own};
 use crate::references;
 
 /// What a child may need of its stack before its faults are answered.
@@ -20,7 +21,8 @@ const SHARES_MEMORY: c_int = libc::CLONE_VM;
 /// # Safety
 /// As the call itself.
 pub unsafe fn answer(calls: &dyn MemoryCalls, call: &Call) -> isize {
-    // SAFETY: the caller's promise.
+    let _own = Own::calls();
+    // SAFETY: the program may make this call, as its arguments are.
     for_c(unsafe { calls.answer(call) })
 }
 
@@ -29,7 +31,8 @@ pub unsafe fn answer(calls: &dyn MemoryCalls, call: &Call) -> isize {
 /// # Safety
 /// As the call itself.
 pub unsafe fn process_madvise(calls: &dyn MemoryCalls, call: &Call) -> isize {
-    // SAFETY: the caller's promise.
+    let _own = Own::calls();
+    // SAFETY: the program may make this call, as its arguments are.
     for_c(unsafe { advise_process(calls, call) })
 }
 
@@ -42,7 +45,7 @@ unsafe fn advise_process(calls: &dyn MemoryCalls, call: &Call) -> isize {
     // SAFETY: it concerns no memory.
     let would_take = unsafe { probe.perform() } == 0;
     if !would_take || count > RANGES_MAX || !is_this_process(process as c_int) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the program may make this call, as its arguments are.
         return unsafe { call.perform() };
     }
     let ranges: *const libc::iovec = std::ptr::with_exposed_provenance(ranges);
@@ -54,7 +57,7 @@ unsafe fn advise_process(calls: &dyn MemoryCalls, call: &Call) -> isize {
             libc::SYS_madvise,
             [range.iov_base.expose_provenance(), range.iov_len, advice],
         );
-        // SAFETY: the caller's promise.
+        // SAFETY: the program may make this call, as its arguments are.
         let result = unsafe { calls.answer(&call) };
         if result != 0 {
             return if advised > 0 { advised } else { result };
@@ -83,8 +86,11 @@ fn is_this_process(descriptor: c_int) -> bool {
 /// As the function itself.
 pub unsafe fn fork(calls: &'static dyn MemoryCalls) -> libc::pid_t {
     type Fork = unsafe extern "C" fn() -> libc::pid_t;
-    static NEXT: Next = Next::new(c"fork");
-    if let Err(error) = calls.prepare_fork() {
+    static NEXT: Next = Next::in_c_library(c"fork");
+    let own = Own::calls();
+    let prepared = calls.prepare_fork();
+    drop(own);
+    if let Err(error) = prepared {
         return for_c(-(error as isize)) as libc::pid_t;
     }
     // The handlers of `register` do the rest.
@@ -98,13 +104,13 @@ pub unsafe fn fork(calls: &'static dyn MemoryCalls) -> libc::pid_t {
 /// As the function itself.
 pub unsafe fn bare_fork(calls: &'static dyn MemoryCalls) -> libc::pid_t {
     type Fork = unsafe extern "C" fn() -> libc::pid_t;
-    static NEXT: Next = Next::new(c"_Fork");
-    if let Err(error) = calls.before_fork() {
+    static NEXT: Next = Next::in_c_library(c"_Fork");
+    if let Err(error) = before_fork(calls) {
         return for_c(-(error as isize)) as libc::pid_t;
     }
     // SAFETY: the C library has a function of this type by this name, or this one was not called.
     let child = unsafe { transmute::<*mut c_void, Fork>(NEXT.get())() };
-    calls.after_fork(child == 0);
+    after_fork(calls, child == 0);
     child
 }
 
@@ -139,7 +145,7 @@ pub unsafe fn clone(
         *mut c_void,
         *mut libc::pid_t,
     ) -> c_int;
-    static NEXT: Next = Next::new(c"clone");
+    static NEXT: Next = Next::in_c_library(c"clone");
     // SAFETY: the C library has a function of this type by this name.
     let next = unsafe { transmute::<*mut c_void, Clone>(NEXT.get()) };
     let (parent, area, child) = (parent_id, thread_area, child_id);
@@ -156,7 +162,7 @@ pub unsafe fn clone(
     if let Err(error) = calls.make_plain(top.saturating_sub(STACK_BYTES)..top) {
         return for_c(-(error as isize)) as c_int;
     }
-    if let Err(error) = calls.before_fork() {
+    if let Err(error) = before_fork(calls) {
         return for_c(-(error as isize)) as c_int;
     }
     let mut start = Start {
@@ -167,14 +173,14 @@ pub unsafe fn clone(
     let argument = (&raw mut start).cast();
     // SAFETY: the caller's promise. The child has its own copy of `start`, at this address.
     let result = unsafe { next(start_child, stack, flags, argument, parent, area, child) };
-    calls.after_fork(false);
+    after_fork(calls, false);
     result
 }
 
 extern "C" fn start_child(start: *mut c_void) -> c_int {
     // SAFETY: the child's copy of what `clone` put there.
     let start = unsafe { start.cast::<Start>().read() };
-    start.calls.after_fork(true);
+    after_fork(start.calls, true);
     let code = (start.function)(start.argument);
     start.calls.before_end(code);
     code
@@ -191,27 +197,39 @@ pub unsafe fn syscall(
 ) -> c_long {
     let call = Call { number, arguments };
     // SAFETY: by the contract of this function, the program may make this call.
-    if let Err(error) = unsafe { references::prepare(calls, &call) } {
-        return for_c(-(error as isize)) as c_long;
-    }
+    let answer = unsafe { answer_by_number(calls, &call) };
     // SAFETY: the caller's promise.
-    let answer = unsafe {
-        match number {
-            libc::SYS_clone | libc::SYS_clone3 => fork_by(calls, &call),
+    for_c(answer.unwrap_or_else(|| unsafe { call.perform() })) as c_long
+}
+
+/// The answer to a call with one of these numbers; none to one that the kernel is to be asked for, which may wait.
+///
+/// # Safety
+/// As the system call itself.
+pub unsafe fn answer_by_number(calls: &'static dyn MemoryCalls, call: &Call) -> Option<isize> {
+    // SAFETY: by the contract of this function, the program may make this call.
+    if let Err(error) = unsafe { references::prepare(calls, call) } {
+        return Some(-(error as isize));
+    }
+    let _own = Own::calls();
+    // SAFETY: the caller's promise.
+    Some(unsafe {
+        match call.number {
+            libc::SYS_clone | libc::SYS_clone3 => fork_by(calls, call),
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_fork => fork_by(calls, &call),
-            libc::SYS_process_madvise => advise_process(calls, &call),
-            libc::SYS_close | libc::SYS_close_range | libc::SYS_dup3 => calls.answer_process(&call),
-            libc::SYS_setrlimit | libc::SYS_prlimit64 => calls.answer_process(&call),
+            libc::SYS_fork => fork_by(calls, call),
+            libc::SYS_process_madvise => advise_process(calls, call),
+            libc::SYS_close | libc::SYS_close_range | libc::SYS_dup3 => calls.answer_process(call),
+            libc::SYS_setrlimit | libc::SYS_prlimit64 => calls.answer_process(call),
             libc::SYS_unshare | libc::SYS_setns | libc::SYS_seccomp | libc::SYS_prctl => {
-                calls.answer_process(&call)
+                calls.answer_process(call)
             }
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_dup2 => calls.answer_process(&call),
-            _ => calls.answer(&call),
+            libc::SYS_dup2 => calls.answer_process(call),
+            number if references::is_known(number) => return None,
+            _ => calls.answer(call),
         }
-    };
-    for_c(answer) as c_long
+    })
 }
 
 /// Makes what the kernel reads and writes while it copies a process plain: no handler answers a fault then.
@@ -230,13 +248,30 @@ fn keep_ids(calls: &dyn MemoryCalls, call: &Call) -> Result<(), i32> {
     places.try_for_each(|place| references::one(calls, place, 64 * size_of::<libc::pid_t>()))
 }
 
+/// Right before a fork.
+///
+/// # Errors
+/// As [`MemoryCalls::before_fork`].
+pub fn before_fork(calls: &dyn MemoryCalls) -> Result<(), i32> {
+    let own = Own::calls();
+    calls.before_fork()?;
+    std::mem::forget(own);
+    Ok(())
+}
+
+/// Right after one: what an instruction calls is seen again.
+pub fn after_fork(calls: &dyn MemoryCalls, is_child: bool) {
+    calls.after_fork(is_child);
+    own::after_fork(is_child);
+}
+
 unsafe fn fork_by(calls: &'static dyn MemoryCalls, call: &Call) -> isize {
-    let prepared = keep_ids(calls, call).and_then(|()| calls.before_fork());
+    let prepared = keep_ids(calls, call).and_then(|()| before_fork(calls));
     if let Err(error) = prepared {
         return -(error as isize);
     }
     // SAFETY: the caller's promise; the child goes on with a copy of this stack.
     let child = unsafe { kernel::perform(call.number, call.arguments) };
-    calls.after_fork(child == 0);
+    after_fork(calls, child == 0);
     child
 }

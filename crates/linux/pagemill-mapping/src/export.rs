@@ -73,15 +73,13 @@ pub unsafe fn register_fork_handlers(
 ) -> c_int {
     type Handler = Option<ForkHandler>;
     type Register = unsafe extern "C" fn(Handler, Handler, Handler, *mut c_void) -> c_int;
-    // SAFETY: the name ends with a zero byte.
-    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"__register_atfork".as_ptr()) };
-    if next.is_null() {
+    let Some(next) = crate::jumps::of_c_library(c"__register_atfork") else {
         // A C library without it has this one, which no library replaces.
         // SAFETY: the caller's promise.
         return unsafe { libc::pthread_atfork(before, in_parent, in_child) };
-    }
+    };
     // SAFETY: the C library's function of this name has this type.
-    unsafe { transmute::<*mut c_void, Register>(next)(before, in_parent, in_child, library) }
+    unsafe { transmute::<usize, Register>(next)(before, in_parent, in_child, library) }
 }
 
 /// Exports liburing's functions, as [`crate::rings`] prepares them: a program that is linked with it keeps lent memory.
@@ -104,6 +102,9 @@ macro_rules! replace_ring_calls {
             io_uring_register_buffers_update_tag, Registers(2, 4);
             io_uring_register_buf_ring, RingOfBuffers;
             io_uring_queue_init_mem, Places(3, 4);
+            io_uring_queue_init, Makes;
+            io_uring_queue_init_params, Makes;
+            io_uring_setup, Makes;
         );
     };
     (@each $calls:path, $($name:ident, $kind:ident $(($start:expr, $bytes:expr))?;)*) => {$(
@@ -111,12 +112,13 @@ macro_rules! replace_ring_calls {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
             type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize;
-            static NEXT: $crate::next::Next = $crate::next::Next::named(concat!(stringify!($name), "\0"));
+            static NEXT: $crate::next::Next = $crate::next::Next::named(concat!(stringify!($name), "\0"), false);
             let kind = $crate::rings::RingCall::$kind $(($start, $bytes))?;
             // SAFETY: by the contract of liburing's function, the arguments are its own.
             if let Err(error) = unsafe { $crate::rings::prepare(&$calls, kind, [a, b, c, d, e, f]) } {
                 return $crate::rings::refused(error);
             }
+            let _own = kind.makes_ring().then($crate::own::Own::calls);
             // SAFETY: the next function of this name has this type, and reads as many of the arguments as it has.
             unsafe { ::std::mem::transmute::<*mut ::std::ffi::c_void, Function>(NEXT.get())(a, b, c, d, e, f) }
         }
@@ -149,13 +151,15 @@ macro_rules! replace_aligned_malloc {
             }
             0
         }
+
+        $crate::jumps!(ALIGNED_JUMPS, false: memalign, aligned_alloc, valloc, pvalloc, posix_memalign);
     };
     (@each $lend:path, $($name:ident($a:ident, $b:ident): ($alignment:expr, $bytes:expr);)*) => {$(
         // SAFETY: replaces the function of the C library of this name, which reads as many of these arguments as it has.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($a: usize, $b: usize) -> *mut ::std::ffi::c_void {
             type Function = unsafe extern "C" fn(usize, usize) -> *mut ::std::ffi::c_void;
-            static NEXT: $crate::next::Next = $crate::next::Next::named(concat!(stringify!($name), "\0"));
+            static NEXT: $crate::next::Next = $crate::next::Next::named(concat!(stringify!($name), "\0"), false);
             // SAFETY: the next function of this name has this type.
             $lend($alignment, $bytes).unwrap_or_else(|| unsafe {
                 ::std::mem::transmute::<*mut ::std::ffi::c_void, Function>(NEXT.get())($a, $b)
@@ -169,7 +173,7 @@ macro_rules! replace_aligned_malloc {
 /// `all` exports every one of them, `advice` only those that give memory back, protect or fork, for a library that replaces `malloc`
 /// and leaves its program's own mappings alone.
 ///
-/// What glibc calls inside itself, and system calls that a program makes by an instruction of its own, do not pass here.
+/// What glibc calls inside itself does not pass here. The lists of [`crate::jumps::Jump`]s that it makes are for [`crate::dispatch::begin`].
 #[macro_export]
 macro_rules! replace_memory_calls {
     (all $calls:path) => {
@@ -198,6 +202,10 @@ macro_rules! replace_memory_calls {
             mmap, libc::SYS_mmap, (start: usize, bytes: usize, access: usize, flags: usize, file: usize, offset: usize);
             mmap64, libc::SYS_mmap, (start: usize, bytes: usize, access: usize, flags: usize, file: usize, offset: usize);
         );
+        $crate::jumps!(
+            MEMORY_JUMPS, false: munmap, mprotect, pkey_mprotect, mlock, mlock2, mlockall, mseal, remap_file_pages, vmsplice, send,
+            sendto, sendmsg, sendmmsg, ioctl, shmat, setsockopt, mmap, mmap64,
+        );
     };
     (advice $calls:path) => {
         $crate::replace_memory_calls!(@simple $calls,
@@ -208,9 +216,11 @@ macro_rules! replace_memory_calls {
         );
         $crate::replace_memory_calls!(@forks $calls);
         #[cfg(target_arch = "x86_64")]
-        $crate::replace_memory_calls!(@plugins);
+        $crate::replace_memory_calls!(@dispatch);
         #[cfg(target_arch = "x86_64")]
         $crate::replace_memory_calls!(@syscall $calls);
+        $crate::jumps!(DISPATCH_JUMPS, true: sigaction, sigprocmask, pthread_sigmask, pthread_create);
+        $crate::jumps!(ADVICE_JUMPS, false: madvise, mremap, fork, _Fork, clone, syscall, process_madvise);
 
         // SAFETY: replaces the function of the C library of this name, with the same contract.
         #[unsafe(no_mangle)]
@@ -243,7 +253,7 @@ macro_rules! replace_memory_calls {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
             type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize;
-            static NEXT: $crate::next::Next = $crate::next::Next::named(concat!(stringify!($name), "\0"));
+            static NEXT: $crate::next::Next = $crate::next::Next::named(concat!(stringify!($name), "\0"), true);
             let call = $crate::Call::new($number, [a, b, c, d, e, f]);
             // SAFETY: the next function of this name has this contract, too, and the program may call it so.
             unsafe { $crate::references::call_next(&$calls, &call, ::std::mem::transmute::<*mut ::std::ffi::c_void, Function>(NEXT.get())) }
@@ -283,13 +293,13 @@ macro_rules! replace_memory_calls {
         static FORK_HANDLERS: $crate::export::ForkHandlers = {
             unsafe extern "C" fn before() {
                 // It cannot be refused here: the child gets a hole, and ends if it touches that.
-                let _ = $crate::MemoryCalls::before_fork(&$calls);
+                let _ = $crate::entry::before_fork(&$calls);
             }
             unsafe extern "C" fn in_parent() {
-                $crate::MemoryCalls::after_fork(&$calls, false);
+                $crate::entry::after_fork(&$calls, false);
             }
             unsafe extern "C" fn in_child() {
-                $crate::MemoryCalls::after_fork(&$calls, true);
+                $crate::entry::after_fork(&$calls, true);
             }
             $crate::export::ForkHandlers::new(before, in_parent, in_child)
         };
@@ -317,29 +327,31 @@ macro_rules! replace_memory_calls {
             unsafe { $crate::export::register_fork_handlers(before, in_parent, in_child, library) }
         }
     };
-    (@plugins) => {
-        /// Jumps on with the return address of its caller, by which the C library knows whose search path holds.
+    (@dispatch) => {
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn sigaction(signal: ::std::ffi::c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> ::std::ffi::c_int {
+            // SAFETY: the caller's promise.
+            unsafe { $crate::dispatch::act_on(signal, new, old) }
+        }
+        $crate::replace_memory_calls!(@masks sigprocmask, pthread_sigmask);
+
         // SAFETY: replaces the function of the C library of this name, with the same contract.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
-        pub unsafe extern "C" fn dlopen() {
-            ::std::arch::naked_asm!(
-                "test esi, {deep}",
-                "jnz {open}",
-                "push rdi",
-                "push rsi",
-                "sub rsp, 8",
-                "call {next}",
-                "add rsp, 8",
-                "pop rsi",
-                "pop rdi",
-                "jmp rax",
-                deep = const libc::RTLD_DEEPBIND,
-                open = sym $crate::plugins::open,
-                next = sym $crate::plugins::next_open,
-            );
+        pub unsafe extern "C" fn pthread_create() {
+            ::std::arch::naked_asm!("mov r8, [rsp]", "jmp {create}", create = sym $crate::dispatch::create)
         }
     };
+    (@masks $($name:ident),*) => {$(
+        // SAFETY: replaces the function of the C library of this name, with the same contract.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(how: ::std::ffi::c_int, new: *const libc::sigset_t, old: *mut libc::sigset_t) -> ::std::ffi::c_int {
+            static NEXT: $crate::next::Next = $crate::next::Next::named(concat!(stringify!($name), "\0"), true);
+            // SAFETY: the caller's promise.
+            unsafe { $crate::dispatch::set_mask(&NEXT, how, new, old) }
+        }
+    )*};
     (@syscall $calls:path) => {
         /// Leaves no frame of its own where the system call is not on memory: one that returns twice on one stack must find it as it was.
         // SAFETY: replaces the function of the C library of this name, with the same contract.
@@ -353,14 +365,13 @@ macro_rules! replace_memory_calls {
                 // clone3(arguments, bytes)
                 "3: cmp rdi, {clone3}; jne {on_memory}; test rsi, rsi; jz 2f",
                 "test dword ptr [rsi], {shares_memory}; jnz 2f; cmp qword ptr [rsi + 40], 0; je {on_memory}",
-                "2: mov rax, rdi; mov rdi, rsi; mov rsi, rdx; mov rdx, rcx; mov r10, r8; mov r8, r9; mov r9, [rsp + 8]",
-                "syscall; cmp rax, -4095; jae 4f; ret; 4: mov rdi, rax; jmp {failed}",
+                "2: jmp [rip + {original}]",
                 memory_calls = sym $crate::export::IS_MEMORY_CALL,
                 clone = const libc::SYS_clone,
                 clone3 = const libc::SYS_clone3,
                 shares_memory = const libc::CLONE_VM,
                 on_memory = sym syscall_on_memory,
-                failed = sym failed_syscall,
+                original = sym $crate::kernel::SYSCALL,
             )
         }
 
@@ -369,10 +380,6 @@ macro_rules! replace_memory_calls {
         ) -> ::std::ffi::c_long {
             // SAFETY: the caller's promise.
             unsafe { $crate::entry::syscall(&$calls, number, [a, b, c, d, e, f]) }
-        }
-
-        extern "C" fn failed_syscall(answer: isize) -> isize {
-            $crate::kernel::for_c(answer)
         }
     };
 }

@@ -2,9 +2,40 @@
 
 use std::arch::asm;
 use std::ffi::{c_int, c_long};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// The kernel's answer: a result, or a negative error number.
 pub type Answer = isize;
+
+/// `syscall; ret`. Once calls from elsewhere are delivered as signals ([`crate::dispatch`]), those of the C library.
+#[cfg(target_arch = "x86_64")]
+pub(crate) static CALL: AtomicPtr<()> = AtomicPtr::new(own_call as *mut ());
+
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C" fn own_call() {
+    std::arch::naked_asm!("syscall", "ret")
+}
+
+/// The C library's `syscall`, as it was.
+#[cfg(target_arch = "x86_64")]
+pub static SYSCALL: AtomicPtr<()> = AtomicPtr::new(own_syscall as *mut ());
+
+/// The same, before it is known where that goes on.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C" fn own_syscall() {
+    std::arch::naked_asm!(
+        "mov rax, rdi; mov rdi, rsi; mov rsi, rdx; mov rdx, rcx; mov r10, r8; mov r8, r9; mov r9, [rsp + 8]",
+        "syscall; cmp rax, -4095; jae 2f; ret; 2: mov rdi, rax; jmp {failed}",
+        failed = sym failed,
+    )
+}
+
+#[cfg(target_arch = "x86_64")]
+extern "C" fn failed(answer: Answer) -> Answer {
+    for_c(answer)
+}
 
 /// Performs a system call.
 ///
@@ -14,10 +45,11 @@ pub type Answer = isize;
 pub unsafe fn perform(number: c_long, arguments: [usize; 6]) -> Answer {
     let [a, b, c, d, e, f] = arguments;
     let answer: isize;
+    let call = CALL.load(Ordering::Relaxed);
     // SAFETY: the caller's promise; the kernel changes `rax`, `rcx`, `r11` and memory only.
     unsafe {
-        asm!("syscall", inlateout("rax") number as isize => answer, in("rdi") a, in("rsi") b, in("rdx") c,
-            in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
+        asm!("call {call}", call = in(reg) call, inlateout("rax") number as isize => answer, in("rdi") a, in("rsi") b,
+            in("rdx") c, in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _);
     }
     answer
 }

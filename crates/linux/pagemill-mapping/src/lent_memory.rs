@@ -6,6 +6,7 @@ use crate::call::{Call, Kind};
 use crate::fork_detector::ForkDetector;
 use crate::kernel::Answer;
 use crate::lock::{Lock, SignalsBlocked};
+use crate::own::Own;
 use crate::range_table::{Purpose, RangeTable, refusal};
 use crate::source::Source;
 use crate::{fork, memory_calls::MemoryCalls};
@@ -120,6 +121,7 @@ impl<S: Source> LentMemory<S> {
         }
         // SAFETY: the address of this thread's error number, which system calls in here may change.
         let errno = unsafe { *libc::__errno_location() };
+        let _own = Own::calls();
         let signals = SignalsBlocked::new();
         self.take();
         let result = act(self.open());

@@ -2,6 +2,8 @@
 
 mod advice;
 pub mod call;
+#[cfg_attr(not(target_arch = "x86_64"), path = "no_dispatch.rs")]
+pub mod dispatch;
 #[doc(hidden)]
 pub mod entry;
 #[doc(hidden)]
@@ -9,16 +11,16 @@ pub mod export;
 mod fork;
 mod fork_detector;
 mod heap;
-mod instructions;
+pub mod jumps;
 pub mod kernel;
 mod lent_memory;
 mod lock;
 mod memory_calls;
-pub mod modules;
 pub mod next;
+#[cfg_attr(not(target_arch = "x86_64"), path = "no_own.rs")]
+pub mod own;
 pub mod plain;
-#[doc(hidden)]
-pub mod plugins;
+mod prologue;
 mod range_table;
 #[doc(hidden)]
 pub mod references;
@@ -29,7 +31,6 @@ mod source;
 
 pub use call::{Call, Kind};
 pub use heap::{Heap, KernelPages};
-pub use instructions::Site;
 pub use lent_memory::LentMemory;
 pub use lock::Lock;
 pub use memory_calls::MemoryCalls;

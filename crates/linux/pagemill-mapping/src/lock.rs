@@ -63,6 +63,9 @@ impl Lock {
     }
 }
 
+/// The bit of `SIGSYS` in the kernel's set of signals: it has to arrive, or the kernel ends the process ([`crate::dispatch`]).
+pub(crate) const SYSTEM_CALL: u64 = 1 << (libc::SIGSYS - 1);
+
 /// Keeps signal handlers of this thread out: one that allocates would find the lock taken by itself.
 pub struct SignalsBlocked {
     before: u64,
@@ -71,7 +74,7 @@ pub struct SignalsBlocked {
 impl SignalsBlocked {
     pub fn new() -> Self {
         let mut before = 0;
-        set_mask(libc::SIG_BLOCK, &u64::MAX, Some(&mut before));
+        set_mask(libc::SIG_BLOCK, &!SYSTEM_CALL, Some(&mut before));
         Self { before }
     }
 }

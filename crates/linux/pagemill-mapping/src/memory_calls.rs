@@ -32,11 +32,6 @@ pub trait MemoryCalls: Sync {
         unsafe { call.perform() }
     }
 
-    /// Whether a descriptor is this library's: what it does to pages is known.
-    fn is_own(&self, _descriptor: usize) -> bool {
-        false
-    }
-
     /// Right before the first thread of a child of `clone` ends with `_code`.
     fn before_end(&self, _code: i32) {}
 

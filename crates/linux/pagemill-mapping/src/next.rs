@@ -4,35 +4,58 @@
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// A function that is looked up at its first call.
+use crate::jumps;
+
+/// A function behind one that this library exports. It is looked up at each call until [`settle`], then once.
 pub struct Next {
     name: &'static CStr,
+    is_in_c_library: bool,
     found: AtomicPtr<c_void>,
 }
 
+/// Whether the entries of functions are what they will be.
+static IS_SETTLED: AtomicBool = AtomicBool::new(false);
+
+/// From now on, what is looked up stays.
+pub fn settle() {
+    IS_SETTLED.store(true, Ordering::Release);
+}
+
 impl Next {
-    /// Not looked up yet.
+    /// In the next library.
     pub const fn new(name: &'static CStr) -> Self {
         Self {
             name,
+            is_in_c_library: false,
             found: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
-    /// The same, by a name that ends with a zero byte.
+    /// In the C library.
+    pub const fn in_c_library(name: &'static CStr) -> Self {
+        Self {
+            is_in_c_library: true,
+            ..Self::new(name)
+        }
+    }
+
+    /// By a name that ends with a zero byte.
     ///
     /// # Panics
     /// It does not end so, or has one before.
-    pub const fn named(name: &'static str) -> Self {
+    pub const fn named(name: &'static str, is_in_c_library: bool) -> Self {
         match CStr::from_bytes_with_nul(name.as_bytes()) {
-            Ok(name) => Self::new(name),
+            Ok(name) => Self {
+                is_in_c_library,
+                ..Self::new(name)
+            },
             Err(_) => panic!("a name that ends with its only zero byte"),
         }
     }
 
-    /// Its address in the next library.
+    /// Its address.
     pub fn get(&self) -> *mut c_void {
         let found = self.found.load(Ordering::Relaxed);
         if !found.is_null() {
@@ -59,9 +82,18 @@ impl Next {
     }
 
     fn look(&self) -> Option<*mut c_void> {
-        // SAFETY: the name ends with a zero byte.
-        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
-        self.found.store(found, Ordering::Relaxed);
+        let found = match self.is_in_c_library {
+            true => jumps::of_c_library(self.name)?,
+            false => {
+                // SAFETY: the name ends with a zero byte.
+                let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+                found.expose_provenance()
+            }
+        };
+        let found = ptr::with_exposed_provenance_mut(jumps::original(found));
+        if IS_SETTLED.load(Ordering::Acquire) {
+            self.found.store(found, Ordering::Relaxed);
+        }
         (!found.is_null()).then_some(found)
     }
 }
@@ -79,7 +111,7 @@ macro_rules! allocator {
         /// # Safety
         /// A block came from the next allocator, or is null.
         pub unsafe fn $name($($argument: $type),*) -> $result {
-            static NEXT: Next = Next::named(concat!(stringify!($name), "\0"));
+            static NEXT: Next = Next::named(concat!(stringify!($name), "\0"), false);
             type Function = unsafe extern "C" fn($($type),*) -> $result;
             // SAFETY: a function of this name has this type; the caller's promise.
             NEXT.get_or_none().map_or($meanwhile, |next| unsafe {

@@ -1,12 +1,13 @@
 //! Calls after which the kernel refers to pages by itself: what is lent of them becomes plain first, since pages that move, or are cleared
 //! where they lie, would be other bytes to the kernel than to the program.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_long};
 use std::mem::MaybeUninit;
 
 use crate::call::{Call, has};
 use crate::kernel::{self, Answer};
 use crate::memory_calls::MemoryCalls;
+use crate::own::Own;
 
 const REGISTER_BUFFERS: usize = 0;
 const REGISTER_BUFFERS2: usize = 15;
@@ -58,13 +59,28 @@ pub unsafe fn prepare(calls: &dyn MemoryCalls, call: &Call) -> Result<(), i32> {
             .map_or(Ok(()), |[start, bytes]| {
                 one(calls, start as usize, bytes as usize)
             }),
-        libc::SYS_ioctl
-            if second as u32 as usize == MOVE_PAGES && !calls.is_own(call.arguments[0]) =>
-        {
+        // This library moves pages, too.
+        libc::SYS_ioctl if second as u32 as usize == MOVE_PAGES && !Own::is_calling() => {
             read::<[usize; 3]>(third).map_or(Ok(()), |[_, from, bytes]| one(calls, from, bytes))
         }
         _ => Ok(()),
     }
+}
+
+/// Whether calls of this number are nothing but these: their arguments are not a range.
+pub fn is_known(number: c_long) -> bool {
+    matches!(
+        number,
+        libc::SYS_vmsplice
+            | libc::SYS_sendto
+            | libc::SYS_sendmsg
+            | libc::SYS_sendmmsg
+            | libc::SYS_io_uring_register
+            | libc::SYS_setsockopt
+            | libc::SYS_shmat
+            | libc::SYS_set_tid_address
+            | libc::SYS_ioctl
+    )
 }
 
 /// Bytes of a segment of shared memory; all that can be where it cannot be read.

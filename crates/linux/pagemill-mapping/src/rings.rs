@@ -22,6 +22,15 @@ pub enum RingCall {
     RingOfBuffers,
     /// `io_uring_register` itself.
     Any,
+    /// It makes a ring, whose entries are looked through here.
+    Makes,
+}
+
+impl RingCall {
+    /// Whether the kernel's ring is made by it: memory may be lent all the same.
+    pub fn makes_ring(self) -> bool {
+        matches!(self, Self::Makes | Self::Places(..))
+    }
 }
 
 const MADVISE: u8 = 25;
@@ -72,6 +81,7 @@ pub unsafe fn prepare(
             // SAFETY: the arguments are those of the system call.
             unsafe { references::prepare(calls, &call) }
         }
+        RingCall::Makes => Ok(()),
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pagemill_linux::process::end_now;
 use pagemill_mapping::call::has;
 use pagemill_mapping::kernel::{self, Answer};
+use pagemill_mapping::own::Own;
 use pagemill_mapping::{Call, Kind, MemoryCalls};
 
 use crate::allocator;
@@ -19,6 +20,7 @@ pub static CALLS: Calls = Calls;
 /// Forgets bytes that are about to be unmapped: a worker must not be moving a page while another mapping takes its address.
 pub fn give_up(range: Range<usize>) {
     if let Some(pager) = pager() {
+        let _own = Own::calls();
         pager.discard(range.start as u64..range.end as u64);
     }
 }
@@ -136,10 +138,6 @@ impl MemoryCalls for Calls {
     unsafe fn answer_process(&self, call: &Call) -> Answer {
         // SAFETY: by the contract of this function, the program asks for this call.
         unsafe { descriptors::answer(call) }
-    }
-
-    fn is_own(&self, descriptor: usize) -> bool {
-        descriptors::is_kept(descriptor)
     }
 
     fn before_end(&self, code: i32) {

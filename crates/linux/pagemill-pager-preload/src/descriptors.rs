@@ -42,7 +42,7 @@ fn open_ones() -> Vec<usize> {
     open
 }
 
-pub fn is_kept(number: usize) -> bool {
+fn is_kept(number: usize) -> bool {
     let word = KEPT.get(number / 64);
     word.is_some_and(|word| word.load(Ordering::Relaxed) >> (number % 64) & 1 == 1)
 }

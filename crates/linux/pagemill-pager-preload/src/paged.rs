@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use pagemill_mapping::call::{PAGE_BYTES, has};
 use pagemill_mapping::kernel;
-use pagemill_mapping::modules;
+use pagemill_mapping::own::Own;
 use pagemill_mapping::{BlockId, Call, Kind, LentMemory, Source};
 use pagemill_pager::Pager;
 
@@ -53,6 +53,7 @@ pub fn become_plain(cause: &str) -> Result<(), i32> {
     let Some(pager) = pager().filter(|pager| !pager.is_retired()) else {
         return Ok(());
     };
+    let _own = Own::calls();
     pager.refuse_memory();
     LENT.make_all_plain()?;
     pager.retire();
@@ -60,16 +61,6 @@ pub fn become_plain(cause: &str) -> Result<(), i32> {
         "pagemill pager: {cause} cannot have paged memory here; all memory of this process is in frames from now on, beyond the budget"
     );
     Ok(())
-}
-
-/// Whether memory may be paged still: not once the program has loaded code that makes system calls on memory by itself.
-pub fn is_seen() -> bool {
-    let Some(caller) = modules::find_new(Some("liburing.so")) else {
-        return true;
-    };
-    // Where it cannot become plain, what was given out stays as it is; there is no more.
-    let _ = become_plain(&format!("{caller}, which is not seen: this process"));
-    false
 }
 
 /// Whether the kernel would map so many bytes: the program's limits hold for paged memory, too. Where a store beyond memory keeps them, they
@@ -157,7 +148,6 @@ impl Source for Paged {
             && offset.is_multiple_of(PAGE_BYTES)
             && access == (libc::PROT_READ | libc::PROT_WRITE) as usize
             && bytes >= least_bytes()
-            && is_seen()
             && admits(bytes, flags)
     }
 

@@ -4,6 +4,7 @@ use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
+use pagemill_mapping::jumps::Jump;
 use pagemill_mapping::kernel::for_c;
 use pagemill_mapping::{Call, Source, next};
 
@@ -11,16 +12,26 @@ use crate::allocator::{library_bytes, library_free, library_malloc};
 use crate::callers::is_library;
 use crate::calls::{CALLS, give_up};
 use crate::descriptors::{self, close_for};
-use crate::paged::{LENT, Paged, admits, is_seen, least_bytes};
+use crate::paged::{LENT, Paged, admits, least_bytes};
 
 pagemill_mapping::replace_memory_calls!(all CALLS);
 pagemill_mapping::replace_ring_calls!(CALLS);
 pagemill_mapping::replace_aligned_malloc!(aligned);
+pagemill_mapping::jumps!(HEAP_JUMPS, false: malloc, calloc, realloc, free, malloc_usable_size);
+
+/// All entries of the C library that lead here.
+pub const JUMPS: [&[Jump]; 5] = [
+    ADVICE_JUMPS,
+    MEMORY_JUMPS,
+    DISPATCH_JUMPS,
+    HEAP_JUMPS,
+    ALIGNED_JUMPS,
+];
 
 /// Paged memory for so many bytes at a multiple of `alignment`, if that is what they get.
 fn aligned(alignment: usize, bytes: usize) -> Option<*mut c_void> {
     let is_large = bytes >= least_bytes() && alignment.is_power_of_two();
-    if !is_large || !is_seen() || !admits(bytes, 0) {
+    if !is_large || !admits(bytes, 0) {
         return None;
     }
     let start = LENT.lend_heap(bytes, alignment)?;

@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use pagemill_linux::{Mapping, OsError};
 use pagemill_mapping::call::{PAGE_BYTES, has};
+use pagemill_mapping::plain;
 use pagemill_mapping::{BlockId, Call, Kind, LentMemory, Source};
-use pagemill_mapping::{modules, plain};
 use pagemill_zero_client::{Client, ClientError, Exhausted, Lease, Request, socket_path};
 
 use crate::allocator::OWN;
@@ -18,17 +18,6 @@ use crate::warning;
 
 /// What this process has from the pool.
 pub static POOL: LentMemory<Pool> = LentMemory::new(Pool::default);
-
-/// Whether memory may come from the pool still: not once the program has loaded code that makes system calls on memory by itself.
-pub fn is_seen(bytes: usize) -> bool {
-    let Some(caller) = modules::find_new(Some("liburing.so")) else {
-        return true;
-    };
-    warning::fell_back(bytes, &format!("{caller}, which is not seen"), "");
-    // Where it cannot become plain, what was lent stays as it is; there is no more.
-    let _ = POOL.refuse();
-    false
-}
 
 /// The pool, and what it lent.
 pub struct Pool {
@@ -145,7 +134,6 @@ impl Source for Pool {
                 (true, true) => is_2_mib && Origin::chosen() == Origin::Pool,
                 (false, _) => !is_shared && takes_plain_mappings(),
             }
-            && is_seen(bytes)
     }
 
     fn hold_heap() {

@@ -1,19 +1,42 @@
 //! The replaced functions.
 
-use pagemill_mapping::next;
+use pagemill_mapping::{dispatch, next};
 use std::ffi::c_void;
 use std::ptr;
 
-use crate::pool::{POOL, is_seen};
+use crate::pool::POOL;
 use crate::settings::least_bytes;
+use crate::warning;
 
 pagemill_mapping::replace_memory_calls!(all POOL);
 pagemill_mapping::replace_ring_calls!(POOL);
 pagemill_mapping::replace_aligned_malloc!(aligned);
+pagemill_mapping::jumps!(HEAP_JUMPS, false: malloc, calloc, realloc, free, malloc_usable_size);
+
+/// Before the program's `main`: from now on, all its calls on memory are seen, or nothing comes from the pool.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEGIN: extern "C" fn() = {
+    extern "C" fn begin() {
+        let lists = [
+            ADVICE_JUMPS,
+            MEMORY_JUMPS,
+            DISPATCH_JUMPS,
+            HEAP_JUMPS,
+            ALIGNED_JUMPS,
+        ];
+        if let Err(cause) = dispatch::begin(&POOL, &lists) {
+            warning::fell_back(0, cause, "");
+            // Where it cannot become plain, what was lent stays as it is; there is no more.
+            let _ = POOL.refuse();
+        }
+    }
+    begin
+};
 
 /// Memory of the pool for so many bytes at a multiple of `alignment`, if that is what they get.
 fn aligned(alignment: usize, bytes: usize) -> Option<*mut c_void> {
-    if bytes < least_bytes() || !alignment.is_power_of_two() || !is_seen(bytes) {
+    if bytes < least_bytes() || !alignment.is_power_of_two() {
         return None;
     }
     let start = POOL.lend_heap(bytes, alignment)?;
