@@ -20,13 +20,17 @@ typedef long Way(long n, long a, long b, long c, long d, long e, long f);
 
 /* ---- instructions: the number gets into its register in other ways ---- */
 
-#define BEHIND register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f; long got
+#define BEHIND                                                                                                         \
+    register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;                                  \
+    long got
 #define REST "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory"
 static volatile long table[512];
 
 static long by_pop(long n, long a, long b, long c, long d, long e, long f) {
     BEHIND;
-    __asm__ volatile("sub $128, %%rsp; push %%rax; xor %%eax, %%eax; pop %%rax; add $128, %%rsp; syscall" : "=a"(got) : "a"(n), REST);
+    __asm__ volatile("sub $128, %%rsp; push %%rax; xor %%eax, %%eax; pop %%rax; add $128, %%rsp; syscall"
+                     : "=a"(got)
+                     : "a"(n), REST);
     return got;
 }
 static long by_table(long n, long a, long b, long c, long d, long e, long f) {
@@ -51,9 +55,12 @@ static long by_exchange(long n, long a, long b, long c, long d, long e, long f) 
 }
 static long by_constant(long n, long a, long b, long c, long d, long e, long f) {
     BEHIND;
-    if (n == SYS_madvise) __asm__ volatile("mov $28, %%eax; syscall" : "=a"(got) : REST);
-    else if (n == SYS_munmap) __asm__ volatile("push $11; pop %%rax; syscall" : "=a"(got) : REST);
-    else __asm__ volatile("syscall" : "=a"(got) : "a"(n), REST);
+    if (n == SYS_madvise)
+        __asm__ volatile("mov $28, %%eax; syscall" : "=a"(got) : REST);
+    else if (n == SYS_munmap)
+        __asm__ volatile("push $11; pop %%rax; syscall" : "=a"(got) : REST);
+    else
+        __asm__ volatile("syscall" : "=a"(got) : "a"(n), REST);
     return got;
 }
 static long by_rest(long n, long a, long b, long c, long d, long e, long f) {
@@ -61,8 +68,8 @@ static long by_rest(long n, long a, long b, long c, long d, long e, long f) {
     __asm__ volatile("or $0, %%eax; .byte 0x48; syscall" : "=a"(got) : "a"(n), REST);
     return got;
 }
-static const unsigned char CODE[] = {0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0x48, 0x89, 0xd6, 0x48, 0x89, 0xca, 0x4d, 0x89, 0xc2,
-                                     0x4d, 0x89, 0xc8, 0x4c, 0x8b, 0x4c, 0x24, 0x08, 0x0f, 0x05, 0xc3};
+static const unsigned char CODE[] = {0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0x48, 0x89, 0xd6, 0x48, 0x89, 0xca, 0x4d,
+                                     0x89, 0xc2, 0x4d, 0x89, 0xc8, 0x4c, 0x8b, 0x4c, 0x24, 0x08, 0x0f, 0x05, 0xc3};
 static Way *made;
 
 /* ---- functions ---- */
@@ -71,20 +78,31 @@ static long told(long answer) { return answer == -1 ? -errno : answer; }
 
 static long by_function(long n, long a, long b, long c, long d, long e, long f) {
     switch (n) {
-    case SYS_madvise: return told(madvise((void *)a, b, c));
-    case SYS_mmap: return told((long)mmap((void *)a, b, c, d, e, f));
-    case SYS_munmap: return told(munmap((void *)a, b));
-    case SYS_mprotect: return told(mprotect((void *)a, b, c));
-    case SYS_mremap: return told((long)mremap((void *)a, b, c, d, (void *)e));
-    case SYS_mlock: return told(mlock((void *)a, b));
-    case SYS_munlock: return told(munlock((void *)a, b));
+    case SYS_madvise:
+        return told(madvise((void *)a, b, c));
+    case SYS_mmap:
+        return told((long)mmap((void *)a, b, c, d, e, f));
+    case SYS_munmap:
+        return told(munmap((void *)a, b));
+    case SYS_mprotect:
+        return told(mprotect((void *)a, b, c));
+    case SYS_mremap:
+        return told((long)mremap((void *)a, b, c, d, (void *)e));
+    case SYS_mlock:
+        return told(mlock((void *)a, b));
+    case SYS_munlock:
+        return told(munlock((void *)a, b));
     }
     return told(syscall(n, a, b, c, d, e, f));
 }
-static long by_syscall(long n, long a, long b, long c, long d, long e, long f) { return told(syscall(n, a, b, c, d, e, f)); }
+static long by_syscall(long n, long a, long b, long c, long d, long e, long f) {
+    return told(syscall(n, a, b, c, d, e, f));
+}
 
 #ifdef PLUGIN
-long plugin_function(long n, long a, long b, long c, long d, long e, long f) { return by_function(n, a, b, c, d, e, f); }
+long plugin_function(long n, long a, long b, long c, long d, long e, long f) {
+    return by_function(n, a, b, c, d, e, f);
+}
 long plugin_instruction(long n, long a, long b, long c, long d, long e, long f) { return by_pop(n, a, b, c, d, e, f); }
 void *plugin_block(void *block, size_t bytes) { return realloc(block, bytes); }
 void *const unused[] = {by_table, by_jump, by_sum, by_exchange, by_constant, by_rest, by_syscall, (void *)CODE, &made};
@@ -92,9 +110,11 @@ void *const unused[] = {by_table, by_jump, by_sum, by_exchange, by_constant, by_
 
 static void *library;
 static long from(void *where, long n, long a, long b, long c, long d, long e, long f) {
-    static const struct { long number; const char *name; } NAMES[] = {
-        {SYS_madvise, "madvise"}, {SYS_mmap, "mmap"}, {SYS_munmap, "munmap"}, {SYS_mprotect, "mprotect"},
-        {SYS_mremap, "mremap"}, {SYS_mlock, "mlock"}, {SYS_munlock, "munlock"}};
+    static const struct {
+        long number;
+        const char *name;
+    } NAMES[] = {{SYS_madvise, "madvise"}, {SYS_mmap, "mmap"},   {SYS_munmap, "munmap"},  {SYS_mprotect, "mprotect"},
+                 {SYS_mremap, "mremap"},   {SYS_mlock, "mlock"}, {SYS_munlock, "munlock"}};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (NAMES[i].number == n) {
             long (*function)(long, long, long, long, long, long) = (void *)dlsym(where, NAMES[i].name);
@@ -103,11 +123,16 @@ static long from(void *where, long n, long a, long b, long c, long d, long e, lo
         }
     return -ENOSYS;
 }
-static long by_handle(long n, long a, long b, long c, long d, long e, long f) { return from(library, n, a, b, c, d, e, f); }
-static long by_next(long n, long a, long b, long c, long d, long e, long f) { return from(RTLD_NEXT, n, a, b, c, d, e, f); }
+static long by_handle(long n, long a, long b, long c, long d, long e, long f) {
+    return from(library, n, a, b, c, d, e, f);
+}
+static long by_next(long n, long a, long b, long c, long d, long e, long f) {
+    return from(RTLD_NEXT, n, a, b, c, d, e, f);
+}
 
 enum { PAGE = 4096, PAGES = 1536, BYTES = PAGES * PAGE, WAYS = 15 };
-static Way *ways[WAYS] = {by_function, by_handle, by_next, by_syscall, by_pop, by_table, by_jump, by_sum, by_exchange, by_constant, by_rest};
+static Way *ways[WAYS] = {by_function, by_handle, by_next,     by_syscall,  by_pop, by_table,
+                          by_jump,     by_sum,    by_exchange, by_constant, by_rest};
 static char *memory, *other;
 static uint64_t state;
 
@@ -124,10 +149,15 @@ static uint64_t contents(void) {
 
 static void fill(void) {
     unsigned first = below(PAGES), count = below(PAGES - first) + 1;
-    for (unsigned page = first; page < first + count; page++) memset(memory + (long)page * PAGE, (int)(below(255) + 1), PAGE);
+    for (unsigned page = first; page < first + count; page++)
+        memset(memory + (long)page * PAGE, (int)(below(255) + 1), PAGE);
 }
 
-static struct { int call; Way *way; long at, bytes, answer; } step;
+static struct {
+    int call;
+    Way *way;
+    long at, bytes, answer;
+} step;
 
 /* One call or two; memory is readable and writable afterwards. */
 static void make(void) {
@@ -135,8 +165,12 @@ static void make(void) {
     long at = (long)memory + step.at, bytes = step.bytes, answer = 0;
     int access = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
     switch (step.call) {
-    case 0: answer = way(SYS_madvise, at, bytes, MADV_DONTNEED, 0, 0, 0); break;
-    case 1: answer = way(SYS_mmap, at, bytes, access, flags | MAP_FIXED, -1, 0) == at; break;
+    case 0:
+        answer = way(SYS_madvise, at, bytes, MADV_DONTNEED, 0, 0, 0);
+        break;
+    case 1:
+        answer = way(SYS_mmap, at, bytes, access, flags | MAP_FIXED, -1, 0) == at;
+        break;
     case 2:
         answer = way(SYS_munmap, at, bytes, 0, 0, 0, 0);
         answer += way(SYS_mmap, at, bytes, access, flags | MAP_FIXED, -1, 0) == at;
@@ -149,8 +183,10 @@ static void make(void) {
         long there = (long)other + step.at;
         for (long done = 0; done < bytes; done += PAGE) {
             /* Parts of one mapping each: there may be several by now. */
-            answer += way(SYS_mremap, at + done, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, there + done, 0) == there + done;
-            answer += way(SYS_mremap, there + done, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at + done, 0) == at + done;
+            answer +=
+                way(SYS_mremap, at + done, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, there + done, 0) == there + done;
+            answer +=
+                way(SYS_mremap, there + done, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at + done, 0) == at + done;
         }
         break;
     }
@@ -158,13 +194,18 @@ static void make(void) {
         answer = way(SYS_mlock, at, PAGE, 0, 0, 0, 0);
         answer += way(SYS_munlock, at, PAGE, 0, 0, 0, 0);
         break;
-    case 6: answer = way(SYS_madvise, at, bytes, MADV_WILLNEED, 0, 0, 0); break;
+    case 6:
+        answer = way(SYS_madvise, at, bytes, MADV_WILLNEED, 0, 0, 0);
+        break;
     }
     step.answer = answer;
 }
 
 static void *in_thread(void *unused) { return make(), unused; }
-static void in_handler(int signal) { (void)signal; make(); }
+static void in_handler(int signal) {
+    (void)signal;
+    make();
+}
 
 static void made_from(int place) {
     pthread_t thread;
@@ -174,7 +215,9 @@ static void made_from(int place) {
         pthread_create(&thread, NULL, in_thread, NULL);
         pthread_join(thread, NULL);
         return;
-    case 2: raise(SIGUSR1); return;
+    case 2:
+        raise(SIGUSR1);
+        return;
     case 3: {
         fflush(stdout);
         pid_t child = fork();
@@ -194,14 +237,23 @@ static void made_from(int place) {
 
 /* The last step: a ring made by hand takes the advice. */
 static void by_ring(void) {
-    struct { uint32_t entries[30]; } parameters = {0};
+    struct {
+        uint32_t entries[30];
+    } parameters = {0};
     int ring = (int)by_pop(425, 4, (long)&parameters, 0, 0, 0, 0);
-    if (ring < 0) { puts("no ring"); return; }
+    if (ring < 0) {
+        puts("no ring");
+        return;
+    }
     uint32_t *offsets = parameters.entries + 10;
     char *queue = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring, 0);
     uint64_t *entry = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring, 0x10000000);
-    if (queue == MAP_FAILED || entry == MAP_FAILED) { puts("no ring"); return; }
-    entry[0] = 25 | (uint64_t)(uint32_t)-1 << 32, entry[2] = (uint64_t)memory, entry[3] = BYTES / 2 | (uint64_t)MADV_DONTNEED << 32;
+    if (queue == MAP_FAILED || entry == MAP_FAILED) {
+        puts("no ring");
+        return;
+    }
+    entry[0] = 25 | (uint64_t)(uint32_t)-1 << 32, entry[2] = (uint64_t)memory,
+    entry[3] = BYTES / 2 | (uint64_t)MADV_DONTNEED << 32;
     ((uint32_t *)(queue + offsets[6]))[0] = 0;
     __atomic_store_n((uint32_t *)(queue + offsets[1]), 1, __ATOMIC_RELEASE);
     long answer = by_jump(426, ring, 1, 1, 1, 0, 0);
@@ -241,7 +293,8 @@ int main(int count, char **words) {
         step.bytes = (long)(below(PAGES - first) + 1) * PAGE;
         if (step.call == 4 && step.bytes > 16 * PAGE) step.bytes = 16 * PAGE;
         made_from(place < 4 ? (int)place : 0);
-        printf("%ld: call %d, way %u, place %u: %ld %016llx\n", i, step.call, way, place, step.answer, (unsigned long long)contents());
+        printf("%ld: call %d, way %u, place %u: %ld %016llx\n", i, step.call, way, place, step.answer,
+               (unsigned long long)contents());
     }
     by_ring();
     return 0;
