@@ -7,7 +7,6 @@ use crate::workspace;
 /// Lines of each crate that pointed elsewhere when this rule was made; a crate that is not listed has none.
 const POINTING: &[(&str, usize)] = &[
     ("pagemill-color-preload", 11),
-    ("pagemill-cudart", 170),
     ("pagemill-fabric", 9),
     ("pagemill-linux", 2),
     ("pagemill-mapping", 33),

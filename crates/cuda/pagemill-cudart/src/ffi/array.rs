@@ -6,7 +6,7 @@ use super::copy::{Rows, span};
 use super::memory::CudaExtent;
 use super::texture::ChannelFormat;
 use super::work::{Wait, submit, turn_of};
-use super::{Done, address, api, give, null, with_runtime};
+use super::{Done, InPtr, OutPtr, address, api, with_runtime};
 use crate::error::{CudaError, Fault};
 use pagemill_ptx::Texel;
 
@@ -14,43 +14,30 @@ use crate::runtime::{Copy3d, Extent, Runtime, Span, Work};
 
 const SPARSE: c_uint = 0x40;
 
-/// # Safety
-/// `to` and `format` are null or point to what they name.
-pub(super) unsafe fn create(
-    to: *mut *mut c_void,
-    format: *const ChannelFormat,
+pub(super) fn create(
+    to: OutPtr<*mut c_void>,
+    format: InPtr<ChannelFormat>,
     asked: [usize; 3],
     flags: c_uint,
 ) -> Done {
-    if to.is_null() {
-        return Err(null());
-    }
-    // SAFETY: by the contract of this function.
-    let (texel, asked) = unsafe { checked(format, asked, flags)? };
+    to.needed()?;
+    let (texel, asked) = checked(format, asked, flags)?;
     let handle = with_runtime(|runtime| runtime.create_array(texel, asked, flags))?;
-    // SAFETY: by the contract of this function.
-    unsafe { give(to, handle as *mut c_void) }
+    to.put(handle as *mut c_void)
 }
 
 /// The texel and the extent of a new array.
-///
-/// # Safety
-/// `format` is null or points to one.
-pub(super) unsafe fn checked(
-    format: *const ChannelFormat,
+pub(super) fn checked(
+    format: InPtr<ChannelFormat>,
     asked: [usize; 3],
     flags: c_uint,
 ) -> Result<(Texel, [u64; 3]), Fault> {
-    if format.is_null() {
-        return Err(null());
-    }
+    let format = format.read()?;
     if flags & SPARSE != 0 {
         let message = "pagemill does not support sparse arrays";
         return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
     }
-    // SAFETY: by the contract of this function.
-    let texel = unsafe { format.read_unaligned() }.texel()?;
-    Ok((texel, asked.map(|texels| texels as u64)))
+    Ok((format.texel()?, asked.map(|texels| texels as u64)))
 }
 
 /// One side of a copy that an array takes part in.
@@ -114,7 +101,7 @@ unsafe fn rows(to: End, from: End, (width, height): (usize, usize), order: Order
             from: from.span(runtime, &extent)?,
             extent,
         };
-        // SAFETY: by the contract of this function.
+        // SAFETY: an end is rows of an array, which the runtime has checked, or memory of the program until the copy is done.
         unsafe { submit(runtime, stream, Work::Copy(plan, order.kind), order.wait) }
     })
 }
@@ -152,7 +139,7 @@ unsafe fn run_on(
         } else {
             (memory, array)
         };
-        // SAFETY: by the contract of this function.
+        // SAFETY: these are `width * height` of the `bytes` that the program has at `memory` until the copy is done.
         unsafe { rows(to, from, (width, height), order)? };
         done += width * height;
         (x_bytes, row) = (0, row + height);
@@ -160,18 +147,13 @@ unsafe fn run_on(
     Ok(())
 }
 
-// SAFETY, of all blocks below: see the module.
 api! {
-    fn cudaMallocArray(to: *mut *mut c_void, format: *const ChannelFormat, width: usize, height: usize, flags: c_uint) {
-        // SAFETY: the program passes `to` as null or room for a handle; `format` as null or a pointer to
-        // `ChannelFormat`.
-        unsafe { create(to, format, [width, height, 0], flags) }
+    fn cudaMallocArray(to: OutPtr<*mut c_void>, format: InPtr<ChannelFormat>, width: usize, height: usize, flags: c_uint) {
+        create(to, format, [width, height, 0], flags)
     }
 
-    fn cudaMalloc3DArray(to: *mut *mut c_void, format: *const ChannelFormat, extent: CudaExtent, flags: c_uint) {
-        // SAFETY: the program passes `to` as null or room for a handle; `format` as null or a pointer to
-        // `ChannelFormat`.
-        unsafe { create(to, format, [extent.width, extent.height, extent.depth], flags) }
+    fn cudaMalloc3DArray(to: OutPtr<*mut c_void>, format: InPtr<ChannelFormat>, extent: CudaExtent, flags: c_uint) {
+        create(to, format, [extent.width, extent.height, extent.depth], flags)
     }
 
     fn cudaFreeArray(array: *mut c_void) {
@@ -181,29 +163,18 @@ api! {
         with_runtime(|runtime| runtime.free_array(address(array)))
     }
 
-    fn cudaArrayGetInfo(format: *mut ChannelFormat, extent: *mut CudaExtent, flags: *mut c_uint, array: *mut c_void) {
+    fn cudaArrayGetInfo(format: OutPtr<ChannelFormat>, extent: OutPtr<CudaExtent>, flags: OutPtr<c_uint>, array: *mut c_void) {
         let array = with_runtime(|runtime| runtime.array(address(array)).copied())?;
         let [width, height, depth] = array.asked.map(|texels| texels as usize);
-        // SAFETY: the program passes `format` as null or room for `ChannelFormat`; `extent` as null or room for
-        // `CudaExtent`.
-        unsafe {
-            if !format.is_null() {
-                give(format, ChannelFormat::of(array.image.texel))?;
-            }
-            if !extent.is_null() {
-                give(extent, CudaExtent { width, height, depth })?;
-            }
-            if !flags.is_null() {
-                give(flags, array.flags)?;
-            }
-        }
+        format.put_if_wanted(ChannelFormat::of(array.image.texel));
+        extent.put_if_wanted(CudaExtent { width, height, depth });
+        flags.put_if_wanted(array.flags);
         Ok(())
     }
 
-    fn cudaGetChannelDesc(to: *mut ChannelFormat, array: *const c_void) {
+    fn cudaGetChannelDesc(to: OutPtr<ChannelFormat>, array: *const c_void) {
         let texel = with_runtime(|runtime| Ok(runtime.array(address(array))?.image.texel))?;
-        // SAFETY: the program passes `to` as null or room for `ChannelFormat`.
-        unsafe { give(to, ChannelFormat::of(texel)) }
+        to.put(ChannelFormat::of(texel))
     }
 
     fn cudaMemcpy2DToArray(to: *mut c_void, x_bytes: usize, row: usize, from: *const c_void, pitch: usize, width: usize, height: usize, kind: c_int) {

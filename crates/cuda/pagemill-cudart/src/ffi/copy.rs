@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use super::memory::{CudaExtent, Location, PitchedPtr, in_force, list};
 use super::work::{Wait, submit, turn_of};
-use super::{Done, address, api, null, with_runtime};
+use super::{Done, InPtr, OutPtr, address, api, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{Copy3d, Extent, Runtime, Side, Span, StreamId, Work};
 use pagemill_ptx::Defect;
@@ -80,11 +80,8 @@ pub(super) unsafe fn copy(
     runtime.charge_copy(copy, to_side, from_side, stream)
 }
 
-/// Fills memory with an element, again and again, and takes the time of it.
-///
-/// # Safety
-/// What the runtime does not know of the span is memory of the program.
-pub(super) unsafe fn fill(
+/// Fills memory that the runtime knows with an element, again and again, and takes the time of it.
+pub(super) fn fill(
     runtime: &mut Runtime,
     span: &Span,
     extent: &Extent,
@@ -135,7 +132,7 @@ pub(super) unsafe fn linear(
 ) -> Done {
     let plan = linear_plan(to, from, bytes);
     let stream = turn_of(stream, wait)?;
-    // SAFETY: by the contract of this function.
+    // SAFETY: both ends are memory that the runtime knows, or that the program has until the copy is done.
     with_runtime(|runtime| unsafe { submit(runtime, stream, Work::Copy(plan, kind), wait) })
 }
 
@@ -222,7 +219,7 @@ unsafe fn rows(
         },
     };
     let stream = turn_of(stream, wait)?;
-    // SAFETY: by the contract of this function.
+    // SAFETY: both ends are memory that the runtime knows, or that the program has until the copy is done.
     with_runtime(|runtime| unsafe { submit(runtime, stream, Work::Copy(plan, kind), wait) })
 }
 
@@ -237,6 +234,7 @@ pub(super) struct Position {
 
 /// `cudaMemcpy3DParms`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub(super) struct Memcpy3d {
     from_array: *mut c_void,
     from_position: Position,
@@ -296,17 +294,13 @@ fn pitched(memory: PitchedPtr, position: Position) -> Option<Span> {
 }
 
 /// # Safety
-/// As [`copy`]; `parameters` is null or points to them.
-unsafe fn copy_3d(parameters: *const Memcpy3d, stream: *mut c_void, wait: Wait) -> Done {
-    if parameters.is_null() {
-        return Err(null());
-    }
-    // SAFETY: by the contract of this function.
-    let parameters = unsafe { parameters.read_unaligned() };
+/// As [`copy`], of what `parameters` name.
+unsafe fn copy_3d(parameters: InPtr<Memcpy3d>, stream: *mut c_void, wait: Wait) -> Done {
+    let parameters = parameters.read()?;
     let stream = turn_of(stream, wait)?;
     with_runtime(|runtime| {
         let work = parameters.work(runtime)?;
-        // SAFETY: by the contract of this function.
+        // SAFETY: the boxes are in arrays or memory that the runtime knows, or that the program has until the copy is done.
         unsafe { submit(runtime, stream, work, wait) }
     })
 }
@@ -354,16 +348,14 @@ unsafe fn symbol(
     } else {
         (host, device)
     };
-    // SAFETY: by the contract of this function.
+    // SAFETY: `symbol_place` has found the bytes in a variable; `host` is memory that the program has until the copy is done.
     unsafe { linear(to, from, bytes, Kind::DEFAULT.0, stream, wait) }
 }
 
-/// # Safety
-/// As [`fill`].
-unsafe fn set(span: Span, extent: Extent, value: c_int, stream: *mut c_void, wait: Wait) -> Done {
+fn set(span: Span, extent: Extent, value: c_int, stream: *mut c_void, wait: Wait) -> Done {
     let stream = turn_of(stream, wait)?;
     let work = Work::Fill(span, extent, vec![value as u8]);
-    // SAFETY: by the contract of this function.
+    // SAFETY: this is no copy: a fill reaches only memory that the runtime knows.
     with_runtime(|runtime| unsafe { submit(runtime, stream, work, wait) })
 }
 
@@ -378,7 +370,6 @@ fn set_rows(pointer: *mut c_void, pitch: usize, width: usize, height: usize) -> 
 
 const LEGACY: *mut c_void = std::ptr::null_mut();
 
-// SAFETY, of all blocks below: see the module.
 api! {
     fn cudaMemcpy(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_int) {
         // SAFETY: the program owns both ends as long as it says; those in device memory or arrays are checked.
@@ -395,17 +386,13 @@ api! {
         unsafe { batch((to, from), (sizes, count), (attributes, firsts, attribute_count), stream).map_err(|(_, fault)| fault) }
     }
 
-    fn cudaMemcpyBatchAsync_v1(to: *const *mut c_void, from: *const *const c_void, sizes: *const usize, count: usize, attributes: *const CopyAttributes, firsts: *const usize, attribute_count: usize, failed: *mut usize, stream: *mut c_void) {
-        // SAFETY: the lists have the lengths beside them; `failed` is null or points to room for a number.
-        unsafe {
-            let done = batch((to, from), (sizes, count), (attributes, firsts, attribute_count), stream);
-            done.map_err(|(at, fault)| {
-                if !failed.is_null() {
-                    failed.write(at);
-                }
-                fault
-            })
-        }
+    fn cudaMemcpyBatchAsync_v1(to: *const *mut c_void, from: *const *const c_void, sizes: *const usize, count: usize, attributes: *const CopyAttributes, firsts: *const usize, attribute_count: usize, failed: OutPtr<usize>, stream: *mut c_void) {
+        // SAFETY: the lists have the lengths beside them, and the ranges are the program's until they are copied.
+        let done = unsafe { batch((to, from), (sizes, count), (attributes, firsts, attribute_count), stream) };
+        done.map_err(|(at, fault)| {
+            failed.put_if_wanted(at);
+            fault
+        })
     }
 
     fn cudaMemcpyPeer(to: *mut c_void, _to_device: c_int, from: *const c_void, _from_device: c_int, bytes: usize) {
@@ -428,13 +415,13 @@ api! {
         unsafe { rows((to, to_pitch), (from, from_pitch), (width, height), kind, stream, Wait::No) }
     }
 
-    fn cudaMemcpy3D(parameters: *const Memcpy3d) {
-        // SAFETY: the program passes `parameters` as null or a pointer to `Memcpy3d`.
+    fn cudaMemcpy3D(parameters: InPtr<Memcpy3d>) {
+        // SAFETY: the program keeps what `parameters` name until the copy is done.
         unsafe { copy_3d(parameters, LEGACY, Wait::Yes) }
     }
 
-    fn cudaMemcpy3DAsync(parameters: *const Memcpy3d, stream: *mut c_void) {
-        // SAFETY: the program passes `parameters` as null or a pointer to `Memcpy3d`.
+    fn cudaMemcpy3DAsync(parameters: InPtr<Memcpy3d>, stream: *mut c_void) {
+        // SAFETY: the program keeps what `parameters` name until the copy is done.
         unsafe { copy_3d(parameters, stream, Wait::No) }
     }
 
@@ -460,37 +447,31 @@ api! {
 
     fn cudaMemset(to: *mut c_void, value: c_int, bytes: usize) {
         let span = Span::linear(address(to), bytes as u64);
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(span, Extent::linear(bytes as u64), value, LEGACY, Wait::Yes) }
+        set(span, Extent::linear(bytes as u64), value, LEGACY, Wait::Yes)
     }
 
     fn cudaMemsetAsync(to: *mut c_void, value: c_int, bytes: usize, stream: *mut c_void) {
         let span = Span::linear(address(to), bytes as u64);
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(span, Extent::linear(bytes as u64), value, stream, Wait::No) }
+        set(span, Extent::linear(bytes as u64), value, stream, Wait::No)
     }
 
     fn cudaMemset2D(to: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize) {
         let (span, extent) = set_rows(to, pitch, width, height);
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(span, extent, value, LEGACY, Wait::Yes) }
+        set(span, extent, value, LEGACY, Wait::Yes)
     }
 
     fn cudaMemset2DAsync(to: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize, stream: *mut c_void) {
         let (span, extent) = set_rows(to, pitch, width, height);
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(span, extent, value, stream, Wait::No) }
+        set(span, extent, value, stream, Wait::No)
     }
 
     fn cudaMemset3D(to: PitchedPtr, value: c_int, extent: CudaExtent) {
         let span = pitched(to, Position { x: 0, y: 0, z: 0 }).ok_or_else(null)?;
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(span, extent.in_bytes(), value, LEGACY, Wait::Yes) }
+        set(span, extent.in_bytes(), value, LEGACY, Wait::Yes)
     }
 
     fn cudaMemset3DAsync(to: PitchedPtr, value: c_int, extent: CudaExtent, stream: *mut c_void) {
         let span = pitched(to, Position { x: 0, y: 0, z: 0 }).ok_or_else(null)?;
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(span, extent.in_bytes(), value, stream, Wait::No) }
+        set(span, extent.in_bytes(), value, stream, Wait::No)
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::{address, complain_once, text};
+use super::{InText, OutPtr, address, complain_once};
 
 /// `cudnnStatus_t`.
 const SUCCESS: c_int = 0;
@@ -36,24 +36,17 @@ fn with_handle(handle: *mut c_void, work: impl FnOnce(&mut Vec<(u64, u64)>, usiz
     }
 }
 
-/// # Safety
-/// `to` is null or points to room for a `T`.
-unsafe fn give<T>(to: *mut T, value: T) -> c_int {
-    // SAFETY: the caller gives null, which `give` refuses, or room for a `T`.
-    match unsafe { super::give(to, value) } {
+fn give<T>(to: OutPtr<T>, value: T) -> c_int {
+    match to.put(value) {
         Ok(()) => SUCCESS,
         Err(_) => BAD_PARAM,
     }
 }
 
 /// Stands behind all functions that are not in this file.
-///
-/// # Safety
-/// `name` is a C string.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pagemill_unsupported_cudnn(name: *const c_char) -> c_int {
-    // SAFETY: the stubs that `build.rs` makes hand over a literal of theirs, which ends with a NUL byte.
-    if let Ok(name) = unsafe { text(name) } {
+extern "C" fn pagemill_unsupported_cudnn(name: InText) -> c_int {
+    if let Ok(name) = name.get() {
         complain_once(
             name,
             "cuDNN's operations are machine code only, so pagemill has none of them; it returns CUDNN_STATUS_NOT_SUPPORTED (3000). \
@@ -86,10 +79,8 @@ extern "C" fn version_check() -> c_int {
     SUCCESS
 }
 
-/// # Safety
-/// As the library's.
 #[unsafe(export_name = "pagemill_cudnnGetProperty")]
-unsafe extern "C" fn get_property(kind: c_int, to: *mut c_int) -> c_int {
+extern "C" fn get_property(kind: c_int, to: OutPtr<c_int>) -> c_int {
     let (major, minor, patch) = VERSION;
     let value = match kind {
         0 => major,
@@ -97,17 +88,13 @@ unsafe extern "C" fn get_property(kind: c_int, to: *mut c_int) -> c_int {
         2 => patch,
         _ => return BAD_PARAM,
     };
-    // SAFETY: cuDNN's callers give room for one `int`; null is refused.
-    unsafe { give(to, value) }
+    give(to, value)
 }
 
-/// # Safety
-/// As the library's.
 #[unsafe(export_name = "pagemill_cudnnCreate")]
-unsafe extern "C" fn create(to: *mut *mut c_void) -> c_int {
+extern "C" fn create(to: OutPtr<*mut c_void>) -> c_int {
     let handle = HANDLE_TAG | (LAST_HANDLE.fetch_add(1, Ordering::Relaxed) + 1);
-    // SAFETY: cuDNN's callers give room for one handle; null is refused.
-    let code = unsafe { give(to, handle as *mut c_void) };
+    let code = give(to, handle as *mut c_void);
     if code == SUCCESS {
         let mut handles = HANDLES.lock().unwrap_or_else(PoisonError::into_inner);
         handles.push((handle, 0));
@@ -127,14 +114,11 @@ extern "C" fn set_stream(handle: *mut c_void, stream: *mut c_void) -> c_int {
     with_handle(handle, |handles, place| handles[place].1 = address(stream))
 }
 
-/// # Safety
-/// As the library's.
 #[unsafe(export_name = "pagemill_cudnnGetStream")]
-unsafe extern "C" fn get_stream(handle: *mut c_void, to: *mut *mut c_void) -> c_int {
+extern "C" fn get_stream(handle: *mut c_void, to: OutPtr<*mut c_void>) -> c_int {
     let mut stream = 0;
     match with_handle(handle, |handles, place| stream = handles[place].1) {
-        // SAFETY: cuDNN's callers give room for one stream; null is refused.
-        SUCCESS => unsafe { give(to, stream as *mut c_void) },
+        SUCCESS => give(to, stream as *mut c_void),
         code => code,
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::properties::{self, Layout, attribute};
-use super::{Done, api, give, null, with_runtime};
+use super::{Done, InText, OutPtr, api, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::Runtime;
 use pagemill_sim::DeviceFacts;
@@ -32,7 +32,8 @@ unsafe fn give_properties(to: *mut c_void, device: c_int, layout: Layout) -> Don
         return Err(null());
     }
     let bytes = with_runtime(|runtime| Ok(properties::device_properties(runtime, layout)))?;
-    // SAFETY: by the contract of this function.
+    // SAFETY: `to` is not null, so that the program's structure of `layout`, which has as many bytes, is there; the bytes
+    // that are copied are a vector of ours.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len()) };
     Ok(())
 }
@@ -78,14 +79,12 @@ fn known_limit(limit: c_int) -> Result<&'static AtomicUsize, Fault> {
 }
 
 api! {
-    fn cudaGetDeviceCount(to: *mut c_int) {
-        // SAFETY: see the module.
-        unsafe { give(to, 1) }
+    fn cudaGetDeviceCount(to: OutPtr<c_int>) {
+        to.put(1)
     }
 
-    fn cudaGetDevice(to: *mut c_int) {
-        // SAFETY: see the module.
-        unsafe { give(to, 0) }
+    fn cudaGetDevice(to: OutPtr<c_int>) {
+        to.put(0)
     }
 
     fn cudaSetDevice(device: c_int) {
@@ -97,31 +96,29 @@ api! {
         only(device)
     }
 
-    fn cudaChooseDevice(to: *mut c_int, _properties: *const c_void) {
-        // SAFETY: see the module.
-        unsafe { give(to, 0) }
+    fn cudaChooseDevice(to: OutPtr<c_int>, _properties: *const c_void) {
+        to.put(0)
     }
 
     fn cudaSetDeviceFlags(_flags: c_uint) {
         Ok(())
     }
 
-    fn cudaGetDeviceFlags(to: *mut c_uint) {
-        // SAFETY: see the module.
-        unsafe { give(to, 0) }
+    fn cudaGetDeviceFlags(to: OutPtr<c_uint>) {
+        to.put(0)
     }
 
     fn cudaGetDeviceProperties(to: *mut c_void, device: c_int) {
-        // SAFETY: see the module.
+        // SAFETY: programs of CUDA 13, for which this is the function's name, have room for its structure.
         unsafe { give_properties(to, device, Layout::Thirteen) }
     }
 
     fn cudaGetDeviceProperties_v12(to: *mut c_void, device: c_int) {
-        // SAFETY: see the module.
+        // SAFETY: the shim of CUDA 12 calls this function, and so only programs with room for its structure.
         unsafe { give_properties(to, device, Layout::Twelve) }
     }
 
-    fn cudaDeviceGetAttribute(to: *mut c_int, number: c_int, device: c_int) {
+    fn cudaDeviceGetAttribute(to: OutPtr<c_int>, number: c_int, device: c_int) {
         only(device)?;
         let value = with_runtime(|runtime| {
             attribute(runtime, number).ok_or_else(|| {
@@ -129,48 +126,39 @@ api! {
                 Fault::new(CudaError::INVALID_VALUE, message)
             })
         })?;
-        // SAFETY: see the module.
-        unsafe { give(to, value) }
+        to.put(value)
     }
 
-    fn cudaDriverGetVersion(to: *mut c_int) {
-        // SAFETY: see the module.
-        unsafe { give(to, DRIVER_VERSION) }
+    fn cudaDriverGetVersion(to: OutPtr<c_int>) {
+        to.put(DRIVER_VERSION)
     }
 
-    fn cudaRuntimeGetVersion(to: *mut c_int) {
-        // SAFETY: see the module.
-        unsafe { give(to, RUNTIME_VERSION_13) }
+    fn cudaRuntimeGetVersion(to: OutPtr<c_int>) {
+        to.put(RUNTIME_VERSION_13)
     }
 
-    fn cudaRuntimeGetVersion_v12(to: *mut c_int) {
-        // SAFETY: see the module.
-        unsafe { give(to, RUNTIME_VERSION_12) }
+    fn cudaRuntimeGetVersion_v12(to: OutPtr<c_int>) {
+        to.put(RUNTIME_VERSION_12)
     }
 
-    fn cudaDeviceGetCacheConfig(to: *mut c_int) {
-        // SAFETY: see the module.
-        unsafe { give(to, 0) }
+    fn cudaDeviceGetCacheConfig(to: OutPtr<c_int>) {
+        to.put(0)
     }
 
     fn cudaDeviceSetCacheConfig(_preference: c_int) {
         Ok(())
     }
 
-    fn cudaDeviceGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) {
+    fn cudaDeviceGetStreamPriorityRange(least: OutPtr<c_int>, greatest: OutPtr<c_int>) {
         for to in [least, greatest] {
-            if !to.is_null() {
-                // SAFETY: see the module.
-                unsafe { give(to, 0)? };
-            }
+            to.put_if_wanted(0);
         }
         Ok(())
     }
 
-    fn cudaDeviceCanAccessPeer(to: *mut c_int, device: c_int, _peer: c_int) {
+    fn cudaDeviceCanAccessPeer(to: OutPtr<c_int>, device: c_int, _peer: c_int) {
         only(device)?;
-        // SAFETY: see the module.
-        unsafe { give(to, 0) }
+        to.put(0)
     }
 
     fn cudaDeviceGetPCIBusId(to: *mut c_char, bytes: c_int, device: c_int) {
@@ -184,15 +172,13 @@ api! {
         Ok(())
     }
 
-    fn cudaDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char) {
-        // SAFETY: see the module.
-        let id = unsafe { super::text(id) }?;
+    fn cudaDeviceGetByPCIBusId(to: OutPtr<c_int>, id: InText) {
+        let id = id.get()?;
         if !id.ends_with("00:00.0") {
             let message = format!("there is no device {id:?}: pagemill simulates one, 0000:00:00.0");
             return Err(Fault::new(CudaError::INVALID_DEVICE, message));
         }
-        // SAFETY: see the module.
-        unsafe { give(to, 0) }
+        to.put(0)
     }
 
     fn cudaDeviceEnablePeerAccess(peer: c_int, _flags: c_uint) {
@@ -216,10 +202,9 @@ api! {
         Ok(())
     }
 
-    fn cudaDeviceGetLimit(to: *mut usize, limit: c_int) {
+    fn cudaDeviceGetLimit(to: OutPtr<usize>, limit: c_int) {
         let value = known_limit(limit)?.load(Ordering::Relaxed);
-        // SAFETY: see the module.
-        unsafe { give(to, value) }
+        to.put(value)
     }
 
     fn cudaDeviceSetLimit(limit: c_int, value: usize) {

@@ -6,12 +6,13 @@ use super::copy::{Memcpy3d, linear_plan};
 use super::launch::{Dim3, after_launch, apply_attribute, pack};
 use super::stream::stream_id;
 use super::work::{HostFunction, launch_graph};
-use super::{Done, address, api, give, null, user_object, with_runtime};
+use super::{Done, InPtr, OutPtr, address, api, null, user_object, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{Extent, FunctionKey, Launch, Runtime, Span, StreamId, Work, step_of};
 
 /// `cudaKernelNodeParams`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub(super) struct KernelNode {
     pub(super) function: *const c_void,
     pub(super) grid: Dim3,
@@ -39,7 +40,7 @@ impl KernelNode {
             cluster: None,
         };
         let arguments = runtime.prepare(key, &launch, |params, bytes| {
-            // SAFETY: by the contract of this function.
+            // SAFETY: the program's list has a pointer for each parameter of the kernel that it names beside the list.
             unsafe { pack(self.arguments, params, bytes) }
         })?;
         Ok(Work::Kernel(key, launch, arguments))
@@ -48,6 +49,7 @@ impl KernelNode {
 
 /// `cudaMemsetParams`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub(super) struct MemsetNode {
     pub(super) to: *mut c_void,
     pub(super) pitch: usize,
@@ -85,6 +87,7 @@ impl MemsetNode {
 
 /// `cudaHostNodeParams`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub(super) struct HostNode {
     pub(super) function: Option<HostFunction>,
     pub(super) data: *mut c_void,
@@ -98,30 +101,27 @@ impl HostNode {
 }
 
 /// What the program hands over beside the node's own parameters.
-pub(super) struct Place {
-    pub(super) to: *mut *mut c_void,
+pub(super) struct Place<'call> {
+    pub(super) to: OutPtr<'call, *mut c_void>,
     pub(super) graph: *mut c_void,
     pub(super) after: *const u64,
     pub(super) count: usize,
 }
 
 /// # Safety
-/// The pointers of `place` are null or point to as many handles as it says.
+/// The list of `place` is null or has as many handles as it says.
 pub(super) unsafe fn add(
     place: &Place,
     work: impl FnOnce(&mut Runtime) -> Result<Work, Fault>,
 ) -> Done {
-    if place.to.is_null() {
-        return Err(null());
-    }
-    // SAFETY: by the contract of this function.
+    place.to.needed()?;
+    // SAFETY: the program says beside the list how many nodes it names there.
     let after = unsafe { handles(place.after, place.count)? };
     let node = with_runtime(|runtime| {
         let work = work(runtime)?;
         runtime.add_node(address(place.graph), &after, work)
     })?;
-    // SAFETY: by the contract of this function.
-    unsafe { give(place.to, node as *mut c_void) }
+    place.to.put(node as *mut c_void)
 }
 
 /// The `count` handles of a list.
@@ -132,19 +132,9 @@ pub(super) unsafe fn handles(list: *const u64, count: usize) -> Result<Vec<u64>,
     if count > 0 && list.is_null() {
         return Err(null());
     }
-    // SAFETY: by the contract of this function.
+    // SAFETY: the list is not null if anything is read; `index` is below `count`, so that a handle is there.
     let read = |index| unsafe { list.add(index).read_unaligned() };
     Ok((0..count).map(read).collect())
-}
-
-/// # Safety
-/// `pointer` is null or points to a `T`.
-pub(super) unsafe fn parameters<T>(pointer: *const T) -> Result<T, Fault> {
-    if pointer.is_null() {
-        return Err(null());
-    }
-    // SAFETY: by the contract of this function.
-    Ok(unsafe { pointer.read_unaligned() })
 }
 
 /// Hands out a list as CUDA does: to a null pointer only its length, else as many as there is room for.
@@ -156,49 +146,38 @@ pub(super) unsafe fn give_list(to: *mut *mut c_void, count: *mut usize, list: &[
         return Err(null());
     }
     if to.is_null() {
-        // SAFETY: by the contract of this function.
-        return unsafe { give(count, list.len()) };
+        // SAFETY: `count` is not null, and so is a number of the program, which waits for the length there.
+        unsafe { count.write_unaligned(list.len()) };
+        return Ok(());
     }
-    // SAFETY: by the contract of this function.
-    let room = unsafe { count.read_unaligned() };
-    for (index, &handle) in list.iter().enumerate().take(room) {
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to.add(index), handle as *mut c_void)? };
-    }
-    for index in list.len()..room {
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to.add(index), std::ptr::null_mut())? };
-    }
-    // SAFETY: the program passes `count` as null or room for a size.
-    unsafe { give(count, list.len().min(room)) }
-}
-
-/// # Safety
-/// `from` and `to` point to `count` handles.
-unsafe fn dependencies(graph: *mut c_void, from: *const u64, to: *const u64, count: usize) -> Done {
-    if count > 0 && (from.is_null() || to.is_null()) {
-        return Err(null());
-    }
-    for index in 0..count {
-        // SAFETY: by the contract of this function.
-        let (from, to) = unsafe {
-            (
-                from.add(index).read_unaligned(),
-                to.add(index).read_unaligned(),
-            )
-        };
-        with_runtime(|runtime| runtime.add_dependency(address(graph), from, to))?;
+    // SAFETY: both are not null; the program has set the number to how many handles there is room for at `to`, and handles
+    // are written to places below it only.
+    unsafe {
+        let room = count.read_unaligned();
+        let handles = list.iter().copied().chain(std::iter::repeat(0));
+        for (index, handle) in handles.enumerate().take(room) {
+            to.add(index).write_unaligned(handle as *mut c_void);
+        }
+        count.write_unaligned(list.len().min(room));
     }
     Ok(())
 }
 
 /// # Safety
-/// `to` is null or points to room for a handle.
-pub(super) unsafe fn instantiate(to: *mut *mut c_void, graph: *mut c_void) -> Done {
+/// `from` and `to` are null or have `count` handles.
+unsafe fn dependencies(graph: *mut c_void, from: *const u64, to: *const u64, count: usize) -> Done {
+    // SAFETY: both lists are as long as the program says.
+    let (from, to) = unsafe { (handles(from, count)?, handles(to, count)?) };
+    for (from, to) in from.into_iter().zip(to) {
+        with_runtime(|runtime| runtime.add_dependency(address(graph), from, to))?;
+    }
+    Ok(())
+}
+
+pub(super) fn instantiate(to: OutPtr<*mut c_void>, graph: *mut c_void) -> Done {
     let executable = with_runtime(|runtime| runtime.instantiate(address(graph)))?;
     user_object::inherit(address(graph), executable);
-    // SAFETY: by the contract of this function.
-    unsafe { give(to, executable as *mut c_void) }
+    to.put(executable as *mut c_void)
 }
 
 fn no_such_step(node: *mut c_void) -> Fault {
@@ -223,12 +202,10 @@ pub(super) fn set_step(
     })
 }
 
-// SAFETY, of all blocks below: see the module.
 api! {
-    fn cudaGraphCreate(to: *mut *mut c_void, _flags: c_uint) {
+    fn cudaGraphCreate(to: OutPtr<*mut c_void>, _flags: c_uint) {
         let graph = with_runtime(|runtime| Ok(runtime.create_graph()))?;
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, graph as *mut c_void) }
+        to.put(graph as *mut c_void)
     }
 
     fn cudaGraphDestroy(graph: *mut c_void) {
@@ -237,74 +214,61 @@ api! {
         Ok(())
     }
 
-    fn cudaGraphClone(to: *mut *mut c_void, graph: *mut c_void) {
+    fn cudaGraphClone(to: OutPtr<*mut c_void>, graph: *mut c_void) {
         let copy = with_runtime(|runtime| runtime.clone_graph(address(graph)))?;
         user_object::inherit(address(graph), copy);
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, copy as *mut c_void) }
+        to.put(copy as *mut c_void)
     }
 
-    fn cudaGraphAddKernelNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const KernelNode) {
-        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
-        // as null or a pointer to `KernelNode`.
-        unsafe {
-            let node = parameters(node)?;
-            add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
-        }
+    fn cudaGraphAddKernelNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, node: InPtr<KernelNode>) {
+        let node = node.read()?;
+        // SAFETY: `after` is null or has `count` nodes; the kernel has an argument for each of its parameters.
+        unsafe { add(&Place { to, graph, after, count }, |runtime| node.work(runtime)) }
     }
 
-    fn cudaGraphAddMemcpyNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const Memcpy3d) {
-        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
-        // as null or a pointer to `Memcpy3d`.
-        unsafe {
-            let node = parameters(node)?;
-            add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
-        }
+    fn cudaGraphAddMemcpyNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, node: InPtr<Memcpy3d>) {
+        let node = node.read()?;
+        // SAFETY: `after` is null or has `count` nodes.
+        unsafe { add(&Place { to, graph, after, count }, |runtime| node.work(runtime)) }
     }
 
-    fn cudaGraphAddMemcpyNode1D(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, destination: *mut c_void, source: *const c_void, bytes: usize, kind: c_int) {
+    fn cudaGraphAddMemcpyNode1D(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, destination: *mut c_void, source: *const c_void, bytes: usize, kind: c_int) {
         let plan = linear_plan(address(destination), address(source), bytes);
-        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
+        // SAFETY: `after` is null or has `count` nodes.
         unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Copy(plan, kind))) }
     }
 
-    fn cudaGraphAddMemsetNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const MemsetNode) {
-        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
-        // as null or a pointer to `MemsetNode`.
-        unsafe {
-            let node = parameters(node)?;
-            add(&Place { to, graph, after, count }, |_| node.work())
-        }
+    fn cudaGraphAddMemsetNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, node: InPtr<MemsetNode>) {
+        let node = node.read()?;
+        // SAFETY: `after` is null or has `count` nodes.
+        unsafe { add(&Place { to, graph, after, count }, |_| node.work()) }
     }
 
-    fn cudaGraphAddHostNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const HostNode) {
-        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
-        // as null or a pointer to `HostNode`.
-        unsafe {
-            let node = parameters(node)?;
-            add(&Place { to, graph, after, count }, |_| node.work())
-        }
+    fn cudaGraphAddHostNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, node: InPtr<HostNode>) {
+        let node = node.read()?;
+        // SAFETY: `after` is null or has `count` nodes.
+        unsafe { add(&Place { to, graph, after, count }, |_| node.work()) }
     }
 
-    fn cudaGraphAddChildGraphNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, child: *mut c_void) {
-        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
+    fn cudaGraphAddChildGraphNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, child: *mut c_void) {
+        // SAFETY: `after` is null or has `count` nodes.
         unsafe {
             add(&Place { to, graph, after, count }, |runtime| runtime.child_work(address(child), false))
         }
     }
 
-    fn cudaGraphAddEmptyNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize) {
-        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
+    fn cudaGraphAddEmptyNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize) {
+        // SAFETY: `after` is null or has `count` nodes.
         unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Empty)) }
     }
 
-    fn cudaGraphAddEventRecordNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, event: *mut c_void) {
-        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
+    fn cudaGraphAddEventRecordNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, event: *mut c_void) {
+        // SAFETY: `after` is null or has `count` nodes.
         unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Record(address(event)))) }
     }
 
-    fn cudaGraphAddEventWaitNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, event: *mut c_void) {
-        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
+    fn cudaGraphAddEventWaitNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, event: *mut c_void) {
+        // SAFETY: `after` is null or has `count` nodes.
         unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Wait(address(event)))) }
     }
 
@@ -332,49 +296,37 @@ api! {
         unsafe { give_list(to, count, &nodes) }
     }
 
-    fn cudaGraphKernelNodeSetAttribute(node: *mut c_void, id: c_uint, value: *const [u64; 8]) {
-        if value.is_null() {
-            return Err(null());
-        }
-        // SAFETY: the program passes `value` as null or a pointer to `[u64; 8]`.
-        let value = unsafe { value.read_unaligned() };
+    fn cudaGraphKernelNodeSetAttribute(node: *mut c_void, id: c_uint, value: InPtr<[u64; 8]>) {
+        let value = value.read()?;
         with_runtime(|runtime| {
             runtime.change_launch(address(node), |launch| apply_attribute(launch, id, &value))
         })
     }
 
-    fn cudaGraphNodeGetType(node: *mut c_void, to: *mut c_int) {
+    fn cudaGraphNodeGetType(node: *mut c_void, to: OutPtr<c_int>) {
         let kind = with_runtime(|runtime| Ok(runtime.node_work(address(node))?.node_type()))?;
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, kind) }
+        to.put(kind)
     }
 
-    fn cudaGraphExecKernelNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const KernelNode) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `KernelNode`.
-        unsafe {
-            let kernel = parameters(parameter)?;
-            set_step(executable, node, |runtime| kernel.work(runtime))
-        }
+    fn cudaGraphExecKernelNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: InPtr<KernelNode>) {
+        let kernel = parameter.read()?;
+        // SAFETY: the program's kernel has an argument for each of its parameters.
+        set_step(executable, node, |runtime| unsafe { kernel.work(runtime) })
     }
 
-    fn cudaGraphInstantiate(to: *mut *mut c_void, graph: *mut c_void, _flags: c_ulonglong) {
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { instantiate(to, graph) }
+    fn cudaGraphInstantiate(to: OutPtr<*mut c_void>, graph: *mut c_void, _flags: c_ulonglong) {
+        instantiate(to, graph)
     }
 
-    fn cudaGraphInstantiateWithFlags(to: *mut *mut c_void, graph: *mut c_void, _flags: c_ulonglong) {
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { instantiate(to, graph) }
+    fn cudaGraphInstantiateWithFlags(to: OutPtr<*mut c_void>, graph: *mut c_void, _flags: c_ulonglong) {
+        instantiate(to, graph)
     }
 
-    fn cudaGraphExecUpdate(executable: *mut c_void, graph: *mut c_void, result: *mut c_int) {
+    fn cudaGraphExecUpdate(executable: *mut c_void, graph: *mut c_void, result: OutPtr<c_int>) {
         let fits = with_runtime(|runtime| runtime.update_executable(address(executable), address(graph)))?;
         // `cudaGraphExecUpdateSuccess`, or that the topology has changed: the first field of `cudaGraphExecUpdateResultInfo`.
         let verdict = if fits { 0 } else { 2 };
-        if !result.is_null() {
-            // SAFETY: the program passes `result` as null or room for an int.
-            unsafe { give(result, verdict)? };
-        }
+        result.put_if_wanted(verdict);
         if fits {
             return Ok(());
         }
@@ -406,14 +358,11 @@ api! {
         with_runtime(|runtime| runtime.begin_capture(stream_id(stream)))
     }
 
-    fn cudaStreamEndCapture(stream: *mut c_void, to: *mut *mut c_void) {
+    fn cudaStreamEndCapture(stream: *mut c_void, to: OutPtr<*mut c_void>) {
         let graph = with_runtime(|runtime| runtime.end_capture(stream_id(stream)))?;
         // A program that captured into a graph of its own knows it.
-        if to.is_null() {
-            return Ok(());
-        }
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, graph as *mut c_void) }
+        to.put_if_wanted(graph as *mut c_void);
+        Ok(())
     }
 
     fn cudaThreadExchangeStreamCaptureMode(mode: *mut c_int) {

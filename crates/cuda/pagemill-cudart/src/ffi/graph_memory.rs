@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::graph::{Place, add};
-use super::{address, api, give, null, with_runtime};
+use super::{OutPtr, address, api, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::Work;
 
@@ -28,9 +28,8 @@ fn unknown(attribute: c_int) -> Fault {
     Fault::new(CudaError::INVALID_VALUE, message)
 }
 
-// SAFETY, of all blocks below: see the module.
 api! {
-    fn cudaGraphAddMemAllocNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *mut AllocationNode) {
+    fn cudaGraphAddMemAllocNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, node: *mut AllocationNode) {
         if node.is_null() {
             return Err(null());
         }
@@ -38,16 +37,16 @@ api! {
         let mut parameters = unsafe { node.read_unaligned() };
         let (work, address) = with_runtime(|runtime| runtime.graph_allocation(parameters.bytes as u64))?;
         parameters.address = address;
-        // SAFETY: the program passes `to` as null or room for a handle; `node` as null or room for `AllocationNode`;
-        // `after` as null or with `count` values.
+        // SAFETY: `after` is null or has `count` nodes; `node` is not null, and the program looks for the address there.
         unsafe {
             add(&Place { to, graph, after, count }, |_| Ok(work))?;
-            give(node, parameters)
+            node.write_unaligned(parameters);
         }
+        Ok(())
     }
 
-    fn cudaGraphAddMemFreeNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, pointer: *mut c_void) {
-        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values.
+    fn cudaGraphAddMemFreeNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, pointer: *mut c_void) {
+        // SAFETY: `after` is null or has `count` nodes.
         unsafe { add(&Place { to, graph, after, count }, |_| Ok(Work::Free(address(pointer)))) }
     }
 
@@ -56,7 +55,7 @@ api! {
         super::device::only(device)
     }
 
-    fn cudaDeviceGetGraphMemAttribute(device: c_int, attribute: c_int, to: *mut u64) {
+    fn cudaDeviceGetGraphMemAttribute(device: c_int, attribute: c_int, to: OutPtr<u64>) {
         super::device::only(device)?;
         let (now, most) = with_runtime(|runtime| Ok(runtime.graph_memory()))?;
         let value = match attribute {
@@ -64,8 +63,7 @@ api! {
             USED_MOST | RESERVED_MOST => most,
             _ => return Err(unknown(attribute)),
         };
-        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
-        unsafe { give(to, value) }
+        to.put(value)
     }
 
     fn cudaDeviceSetGraphMemAttribute(device: c_int, attribute: c_int, _value: *const u64) {

@@ -3,10 +3,10 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use super::copy::Memcpy3d;
-use super::graph::{HostNode, KernelNode, MemsetNode, Place, add, handles, parameters};
+use super::graph::{HostNode, KernelNode, MemsetNode, Place, add, handles};
 use super::graph_memory::cudaGraphAddMemAllocNode;
 use super::stream::stream_id;
-use super::{Done, address, api, give, null, with_runtime};
+use super::{Done, OutPtr, address, api, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{Choice, Runtime, Work};
 
@@ -46,7 +46,7 @@ const COPY_OFFSET: usize = 16;
 pub(super) type KernelWork = unsafe fn(*const c_void, &mut Runtime) -> Result<Work, Fault>;
 
 /// # Safety
-/// The pointers of `place` are as [`add`] needs them; `parameter` is null or points to parameters of a node.
+/// The list of `place` is as [`add`] needs it; `parameter` is null or points to parameters of a node.
 pub(super) unsafe fn add_any(
     place: &Place,
     parameter: *mut NodeParameters,
@@ -55,7 +55,8 @@ pub(super) unsafe fn add_any(
     if parameter.is_null() {
         return Err(null());
     }
-    // SAFETY: by the contract of this function, for all of them; the type says what the union holds.
+    // SAFETY: `parameter` is not null, so that a whole `NodeParameters` of the program is there; its kind says what the
+    // union holds, and `after` has as many nodes as the place says.
     unsafe {
         let kind = (&raw const (*parameter).kind).read_unaligned();
         let union = (&raw mut (*parameter).of_kind).cast::<c_void>();
@@ -90,16 +91,20 @@ pub(super) unsafe fn work_of(
     if parameter.is_null() {
         return Err(null());
     }
-    // SAFETY: by the contract of this function, for all of them; the type says what the union holds.
+    // SAFETY: `parameter` is not null, so that a whole `NodeParameters` of the program is there, which it does not change
+    // during the call; its kind says what the union holds.
     unsafe {
         let kind = (&raw const (*parameter).kind).read_unaligned();
         let union = (&raw const (*parameter).of_kind).cast::<c_void>();
         let handle = || union.cast::<u64>().read_unaligned();
         match kind {
             0 => kernel(union, runtime),
-            1 => parameters(union.byte_add(COPY_OFFSET).cast::<Memcpy3d>())?.work(runtime),
-            2 => parameters(union.cast::<MemsetNode>())?.work(),
-            3 => parameters(union.cast::<HostNode>())?.work(),
+            1 => {
+                let copy = union.byte_add(COPY_OFFSET).cast::<Memcpy3d>();
+                copy.read_unaligned().work(runtime)
+            }
+            2 => union.cast::<MemsetNode>().read_unaligned().work(),
+            3 => union.cast::<HostNode>().read_unaligned().work(),
             4 => {
                 let child = union.cast::<Child>().read_unaligned();
                 runtime.child_work(child.graph, child.ownership == MOVED)
@@ -117,25 +122,22 @@ pub(super) unsafe fn work_of(
 }
 
 /// # Safety
-/// As [`work_of`].
+/// `node` points to a [`KernelNode`] whose arguments are there.
 pub(super) unsafe fn kernel_work(
     node: *const c_void,
     runtime: &mut Runtime,
 ) -> Result<Work, Fault> {
-    // SAFETY: by the contract of this function.
-    unsafe { parameters(node.cast::<KernelNode>())?.work(runtime) }
+    // SAFETY: `node` is in the union of parameters whose kind is that of a kernel; it has an argument for each parameter.
+    unsafe { node.cast::<KernelNode>().read_unaligned().work(runtime) }
 }
 
 /// # Safety
-/// As [`add_any`].
+/// As [`add_any`]; `node` points to parameters of a conditional node.
 unsafe fn add_conditional(place: &Place, node: *mut ConditionalNode) -> Done {
-    // SAFETY: by the contract of this function.
-    let node_parameters = unsafe { parameters(node)? };
-    // SAFETY: likewise, the list has as many handles as it says.
-    let after = unsafe { handles(place.after, place.count)? };
-    if place.to.is_null() {
-        return Err(null());
-    }
+    // SAFETY: `node` is the union of parameters of this kind; the list has as many handles as the program says beside it.
+    let (node_parameters, after) =
+        unsafe { (node.read_unaligned(), handles(place.after, place.count)?) };
+    place.to.needed()?;
     let ConditionalNode {
         handle,
         kind,
@@ -148,48 +150,38 @@ unsafe fn add_conditional(place: &Place, node: *mut ConditionalNode) -> Done {
     })?;
     // The program reads the list for as long as the node is there, which may be for ever.
     let graphs: &'static mut [u64] = graphs.leak();
-    // SAFETY: by the contract of this function.
-    unsafe {
-        (&raw mut (*node).graphs).write_unaligned(graphs.as_mut_ptr());
-        give(place.to, made as *mut c_void)
-    }
+    // SAFETY: `node` is still the program's, which looks for the list in this field of it when the call is over.
+    unsafe { (&raw mut (*node).graphs).write_unaligned(graphs.as_mut_ptr()) };
+    place.to.put(made as *mut c_void)
 }
 
-/// # Safety
-/// `to` is null or points to room for a handle.
-unsafe fn create_handle(to: *mut u64, graph: *mut c_void, value: c_uint, flags: c_uint) -> Done {
+fn create_handle(to: OutPtr<u64>, graph: *mut c_void, value: c_uint, flags: c_uint) -> Done {
     if flags > ASSIGN_DEFAULT {
         let message = format!("there are no flags {flags:#x} of conditional handles");
         return Err(Fault::new(CudaError::INVALID_VALUE, message));
     }
     let initial = (flags == ASSIGN_DEFAULT).then_some(value);
     let handle = with_runtime(|runtime| runtime.create_conditional(address(graph), initial))?;
-    // SAFETY: by the contract of this function.
-    unsafe { give(to, handle) }
+    to.put(handle)
 }
 
-// SAFETY, of all blocks below: see the module.
 api! {
-    fn cudaGraphAddNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, _edges: *const c_void, count: usize, parameter: *mut NodeParameters) {
-        // SAFETY: the program passes `to` as null or room for a handle; `parameter` as null or room for
-        // `NodeParameters`; `after` as null or with `count` values.
+    fn cudaGraphAddNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, _edges: *const c_void, count: usize, parameter: *mut NodeParameters) {
+        // SAFETY: `parameter` is null or a whole `NodeParameters`, and `after` null or `count` nodes.
         unsafe { add_any(&Place { to, graph, after, count }, parameter, kernel_work) }
     }
 
-    fn cudaGraphAddNode_v1(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, parameter: *mut NodeParameters) {
-        // SAFETY: the program passes `to` as null or room for a handle; `parameter` as null or room for
-        // `NodeParameters`; `after` as null or with `count` values.
+    fn cudaGraphAddNode_v1(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, parameter: *mut NodeParameters) {
+        // SAFETY: `parameter` is null or a whole `NodeParameters`, and `after` null or `count` nodes.
         unsafe { add_any(&Place { to, graph, after, count }, parameter, kernel_work) }
     }
 
-    fn cudaGraphConditionalHandleCreate(to: *mut u64, graph: *mut c_void, value: c_uint, flags: c_uint) {
-        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
-        unsafe { create_handle(to, graph, value, flags) }
+    fn cudaGraphConditionalHandleCreate(to: OutPtr<u64>, graph: *mut c_void, value: c_uint, flags: c_uint) {
+        create_handle(to, graph, value, flags)
     }
 
-    fn cudaGraphConditionalHandleCreate_v2(to: *mut u64, graph: *mut c_void, _context: *mut c_void, value: c_uint, flags: c_uint) {
-        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
-        unsafe { create_handle(to, graph, value, flags) }
+    fn cudaGraphConditionalHandleCreate_v2(to: OutPtr<u64>, graph: *mut c_void, _context: *mut c_void, value: c_uint, flags: c_uint) {
+        create_handle(to, graph, value, flags)
     }
 
     fn cudaStreamBeginCaptureToGraph(stream: *mut c_void, graph: *mut c_void, after: *const u64, _edges: *const c_void, count: usize, mode: c_int) {

@@ -2,26 +2,26 @@
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
-use super::graph::{give_list, instantiate};
+use super::graph::{give_list, handles, instantiate};
 use super::stream::stream_id;
-use super::{Done, address, api, give, null, with_runtime};
+use super::{Done, OutPtr, address, api, null, with_runtime};
 use crate::error::{CudaError, Fault};
 
 /// # Safety
 /// As [`give_list`].
 unsafe fn give_earlier(node: *mut c_void, to: *mut *mut c_void, count: *mut usize) -> Done {
     let nodes = with_runtime(|runtime| runtime.dependencies(address(node)))?;
-    // SAFETY: by the contract of this function.
+    // SAFETY: `count` says how much room the program has at `to`, if that is not null.
     unsafe { give_list(to, count, &nodes) }
 }
 
 /// Where the answers about a captured stream go.
-struct CaptureInfo {
-    status: *mut c_int,
-    id: *mut c_ulonglong,
-    graph: *mut *mut c_void,
-    nodes: *mut *const u64,
-    count: *mut usize,
+struct CaptureInfo<'call> {
+    status: OutPtr<'call, c_int>,
+    id: OutPtr<'call, c_ulonglong>,
+    graph: OutPtr<'call, *mut c_void>,
+    nodes: OutPtr<'call, *const u64>,
+    count: OutPtr<'call, usize>,
 }
 
 thread_local! {
@@ -29,9 +29,7 @@ thread_local! {
     static NODES: std::cell::RefCell<Vec<u64>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 
-/// # Safety
-/// All of `to` is null or points to room for what it names.
-unsafe fn give_capture(stream: *mut c_void, to: &CaptureInfo) -> Done {
+fn give_capture(stream: *mut c_void, to: &CaptureInfo) -> Done {
     let found = with_runtime(|runtime| {
         runtime.is_non_blocking(stream_id(stream))?;
         Ok(runtime.capture_of(stream_id(stream)))
@@ -42,24 +40,12 @@ unsafe fn give_capture(stream: *mut c_void, to: &CaptureInfo) -> Done {
         *kept = nodes;
         (kept.as_ptr(), kept.len())
     });
-    // SAFETY: by the contract of this function.
-    unsafe {
-        give(to.status, c_int::from(is_active))?;
-        if !is_active {
-            return Ok(());
-        }
-        if !to.id.is_null() {
-            give(to.id, graph)?;
-        }
-        if !to.graph.is_null() {
-            give(to.graph, graph as *mut c_void)?;
-        }
-        if !to.nodes.is_null() {
-            give(to.nodes, start)?;
-        }
-        if !to.count.is_null() {
-            give(to.count, count)?;
-        }
+    to.status.put(c_int::from(is_active))?;
+    if is_active {
+        to.id.put_if_wanted(graph);
+        to.graph.put_if_wanted(graph as *mut c_void);
+        to.nodes.put_if_wanted(start);
+        to.count.put_if_wanted(count);
     }
     Ok(())
 }
@@ -68,23 +54,21 @@ unsafe fn give_capture(stream: *mut c_void, to: &CaptureInfo) -> Done {
 const SET: c_uint = 1;
 
 /// # Safety
-/// `nodes` points to `count` handles.
+/// `nodes` is null or has `count` handles.
 unsafe fn update_capture(
     stream: *mut c_void,
     nodes: *const u64,
     count: usize,
     flags: c_uint,
 ) -> Done {
-    if count > 0 && nodes.is_null() || flags > SET {
+    if flags > SET {
         return Err(null());
     }
-    // SAFETY: by the contract of this function.
-    let read = |index| unsafe { nodes.add(index).read_unaligned() };
-    let nodes: Vec<u64> = (0..count).map(read).collect();
+    // SAFETY: the program says that its list has `count` nodes.
+    let nodes = unsafe { handles(nodes, count)? };
     with_runtime(|runtime| runtime.set_capture_end(stream_id(stream), &nodes, flags == SET))
 }
 
-// SAFETY, of all blocks below: see the module.
 api! {
 
     fn cudaGraphNodeGetDependencies(node: *mut c_void, to: *mut *mut c_void, _edges: *mut c_void, count: *mut usize) {
@@ -99,28 +83,18 @@ api! {
         unsafe { give_earlier(node, to, count) }
     }
 
-    fn cudaStreamGetCaptureInfo(stream: *mut c_void, status: *mut c_int, id: *mut c_ulonglong, graph: *mut *mut c_void, nodes: *mut *const u64, edges: *mut *const c_void, count: *mut usize) {
-        if !edges.is_null() {
-            // SAFETY: the program passes `edges` as null or room for an address.
-            unsafe { give(edges, std::ptr::null())? };
-        }
-        // SAFETY: the program passes `status` as null or room for an int; `id` as null or room for a number of 64 bits;
-        // `graph` as null or room for as many values as `count` says; `nodes` as null or room for as many values as
-        // `count` says; `count` as null or room for a size.
-        unsafe { give_capture(stream, &CaptureInfo { status, id, graph, nodes, count }) }
+    fn cudaStreamGetCaptureInfo(stream: *mut c_void, status: OutPtr<c_int>, id: OutPtr<c_ulonglong>, graph: OutPtr<*mut c_void>, nodes: OutPtr<*const u64>, edges: OutPtr<*const c_void>, count: OutPtr<usize>) {
+        edges.put_if_wanted(std::ptr::null());
+        give_capture(stream, &CaptureInfo { status, id, graph, nodes, count })
     }
 
-    fn cudaStreamGetCaptureInfo_v12(stream: *mut c_void, status: *mut c_int, id: *mut c_ulonglong, graph: *mut *mut c_void, nodes: *mut *const u64, count: *mut usize) {
-        // SAFETY: the program passes `status` as null or room for an int; `id` as null or room for a number of 64 bits;
-        // `graph` as null or room for as many values as `count` says; `nodes` as null or room for as many values as
-        // `count` says; `count` as null or room for a size.
-        unsafe { give_capture(stream, &CaptureInfo { status, id, graph, nodes, count }) }
+    fn cudaStreamGetCaptureInfo_v12(stream: *mut c_void, status: OutPtr<c_int>, id: OutPtr<c_ulonglong>, graph: OutPtr<*mut c_void>, nodes: OutPtr<*const u64>, count: OutPtr<usize>) {
+        give_capture(stream, &CaptureInfo { status, id, graph, nodes, count })
     }
 
-    fn cudaStreamGetCaptureInfo_v1(stream: *mut c_void, status: *mut c_int, id: *mut c_ulonglong) {
-        let (graph, nodes, count) = (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: the program passes `status` as null or room for an int; `id` as null or room for a number of 64 bits.
-        unsafe { give_capture(stream, &CaptureInfo { status, id, graph, nodes, count }) }
+    fn cudaStreamGetCaptureInfo_v1(stream: *mut c_void, status: OutPtr<c_int>, id: OutPtr<c_ulonglong>) {
+        let (graph, nodes, count) = (OutPtr::NULL, OutPtr::NULL, OutPtr::NULL);
+        give_capture(stream, &CaptureInfo { status, id, graph, nodes, count })
     }
 
     fn cudaStreamUpdateCaptureDependencies(stream: *mut c_void, nodes: *const u64, _edges: *const c_void, count: usize, flags: c_uint) {
@@ -133,17 +107,16 @@ api! {
         unsafe { update_capture(stream, nodes, count, flags) }
     }
 
-    fn cudaGraphInstantiateWithParams(to: *mut *mut c_void, graph: *mut c_void, parameter: *mut c_ulonglong) {
+    fn cudaGraphInstantiateWithParams(to: OutPtr<*mut c_void>, graph: *mut c_void, parameter: *mut c_ulonglong) {
         // Flags, the stream of the upload, the node that failed, the verdict.
         if !parameter.is_null() {
-            // SAFETY: the program passes `parameter` as null or room for a number of 64 bits.
+            // SAFETY: the program has room for the four fields, of which these two are results.
             unsafe {
-                give(parameter.add(2), 0)?;
-                give(parameter.add(3).cast::<c_uint>(), 0)?;
+                parameter.add(2).write_unaligned(0);
+                parameter.add(3).cast::<c_uint>().write_unaligned(0);
             }
         }
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { instantiate(to, graph) }
+        instantiate(to, graph)
     }
 
     fn cudaDeviceDisablePeerAccess(_peer: c_int) {
@@ -154,10 +127,9 @@ api! {
         Err(Fault::new(CudaError::INVALID_DEVICE, "pagemill simulates one device, which has no peer"))
     }
 
-    fn cudaDeviceGetSharedMemConfig(to: *mut c_int) {
+    fn cudaDeviceGetSharedMemConfig(to: OutPtr<c_int>) {
         // Banks of four bytes.
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, 1) }
+        to.put(1)
     }
 
     fn cudaDeviceSetSharedMemConfig(_config: c_int) {
@@ -176,9 +148,8 @@ api! {
         with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream))).map(|_| ())
     }
 
-    fn cudaStreamGetAttribute(stream: *mut c_void, _attribute: c_int, to: *mut [u64; 8]) {
+    fn cudaStreamGetAttribute(stream: *mut c_void, _attribute: c_int, to: OutPtr<[u64; 8]>) {
         with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
-        // SAFETY: the program passes `to` as null or room for `[u64; 8]`.
-        unsafe { give(to, [0; 8]) }
+        to.put([0; 8])
     }
 }

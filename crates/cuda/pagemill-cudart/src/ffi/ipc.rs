@@ -2,49 +2,36 @@
 
 use std::ffi::{c_uint, c_void};
 
-use super::{address, api, give, null, with_runtime};
+use super::{OutPtr, address, api, with_runtime};
 use crate::runtime::IpcHandle;
 
-// SAFETY, of all blocks below: see the module.
 api! {
-    fn cudaIpcGetMemHandle(to: *mut IpcHandle, at: *mut c_void) {
-        if to.is_null() {
-            return Err(null());
-        }
+    fn cudaIpcGetMemHandle(to: OutPtr<IpcHandle>, at: *mut c_void) {
+        to.needed()?;
         let handle = with_runtime(|runtime| runtime.export_memory(address(at)))?;
-        // SAFETY: the program passes `to` as null or room for `IpcHandle`.
-        unsafe { give(to, handle) }
+        to.put(handle)
     }
 
-    fn cudaIpcOpenMemHandle(to: *mut *mut c_void, handle: IpcBytes, _flags: c_uint) {
-        if to.is_null() {
-            return Err(null());
-        }
+    fn cudaIpcOpenMemHandle(to: OutPtr<*mut c_void>, handle: IpcBytes, _flags: c_uint) {
+        to.needed()?;
         let at = with_runtime(|runtime| runtime.import_memory(&handle.0))?;
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, at as *mut c_void) }
+        to.put(at as *mut c_void)
     }
 
     fn cudaIpcCloseMemHandle(at: *mut c_void) {
         with_runtime(|runtime| runtime.close_memory(address(at)))
     }
 
-    fn cudaIpcGetEventHandle(to: *mut IpcHandle, event: *mut c_void) {
-        if to.is_null() {
-            return Err(null());
-        }
+    fn cudaIpcGetEventHandle(to: OutPtr<IpcHandle>, event: *mut c_void) {
+        to.needed()?;
         let handle = with_runtime(|runtime| runtime.export_event(address(event)))?;
-        // SAFETY: the program passes `to` as null or room for `IpcHandle`.
-        unsafe { give(to, handle) }
+        to.put(handle)
     }
 
-    fn cudaIpcOpenEventHandle(to: *mut *mut c_void, handle: IpcBytes) {
-        if to.is_null() {
-            return Err(null());
-        }
+    fn cudaIpcOpenEventHandle(to: OutPtr<*mut c_void>, handle: IpcBytes) {
+        to.needed()?;
         let event = with_runtime(|runtime| runtime.import_event(&handle.0))?;
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, event as *mut c_void) }
+        to.put(event as *mut c_void)
     }
 }
 

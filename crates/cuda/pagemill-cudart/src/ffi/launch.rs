@@ -7,7 +7,9 @@ use pagemill_ptx::Param;
 
 use super::properties::compute_capability;
 use super::work::{Wait, submit};
-use super::{Done, address, api, call_stack, enter, give, null, with_runtime, with_runtime_for};
+use super::{
+    Done, InPtr, OutPtr, address, api, call_stack, enter, null, with_runtime, with_runtime_for,
+};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{FunctionAttributes, FunctionKey, Launch, StreamId, Work};
 
@@ -34,6 +36,7 @@ impl From<[u32; 3]> for Dim3 {
 
 /// `cudaLaunchConfig_t`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub(super) struct LaunchConfig {
     grid: Dim3,
     block: Dim3,
@@ -96,14 +99,15 @@ pub(super) unsafe fn pack(
     }
     let mut packed = vec![0u8; bytes as usize];
     for (index, param) in params.iter().enumerate() {
-        // SAFETY: by the contract of this function.
+        // SAFETY: the list is not null, and the program has put a pointer into it for each parameter of the kernel.
         let argument = unsafe { arguments.add(index).read_unaligned() };
         let place = param.offset as usize..(param.offset + param.bytes) as usize;
         let place = packed.get_mut(place).ok_or_else(null)?;
         if argument.is_null() {
             return Err(null());
         }
-        // SAFETY: by the contract of this function; the place has as many bytes.
+        // SAFETY: the argument is not null, and as large as its parameter, whose size is that of the place; the place is in
+        // a vector of ours.
         unsafe { std::ptr::copy_nonoverlapping(argument.cast(), place.as_mut_ptr(), place.len()) };
     }
     Ok(packed)
@@ -113,15 +117,14 @@ pub(super) unsafe fn pack(
 /// As [`pack`].
 unsafe fn launch(function: *const c_void, shape: &Launch, arguments: *const *const c_void) -> Done {
     let key = FunctionKey(address(function));
-    // SAFETY: by the contract of this function.
-    unsafe { run(key, shape, |params, bytes| pack(arguments, params, bytes)) }
+    // SAFETY: `params` are those of the kernel for which the program made the list; it stays until the launch returns.
+    run(key, shape, |params, bytes| unsafe {
+        pack(arguments, params, bytes)
+    })
 }
 
 /// Launches a kernel; `pack` is as for [`Runtime::prepare`](crate::runtime::Runtime::prepare).
-///
-/// # Safety
-/// As `submit`.
-pub(super) unsafe fn run(
+pub(super) fn run(
     key: FunctionKey,
     shape: &Launch,
     pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
@@ -175,7 +178,7 @@ pub(super) unsafe fn apply_attributes(
         if attributes.is_null() {
             return Err(null());
         }
-        // SAFETY: by the contract of this function.
+        // SAFETY: the list is not null, and has `count` attributes, of which this is one.
         let attribute = unsafe { attributes.add(index).read_unaligned() };
         apply_attribute(&mut shape, attribute.id, &attribute.value);
     }
@@ -249,20 +252,16 @@ pub(super) fn set_attribute(key: FunctionKey, attribute: c_int, value: c_int) ->
 /// The launch that an occupancy query describes.
 ///
 /// # Safety
-/// `config` is null or points to one, whose attributes are there.
-unsafe fn described(config: *const LaunchConfig) -> Result<Launch, Fault> {
-    if config.is_null() {
-        return Err(null());
-    }
-    // SAFETY: by the contract of this function.
-    let config = unsafe { config.read_unaligned() };
+/// The attributes that `config` points to are there.
+unsafe fn described(config: InPtr<LaunchConfig>) -> Result<Launch, Fault> {
+    let config = config.read()?;
     let shape = shape(
         config.grid,
         config.block,
         config.shared_bytes,
         config.stream,
     );
-    // SAFETY: by the contract of this function.
+    // SAFETY: a program's configuration has the list beside its length.
     unsafe { apply_attributes(shape, config.attributes, config.attribute_count) }
 }
 
@@ -272,62 +271,56 @@ api! {
         Ok(())
     }
 
-    fn __cudaPopCallConfiguration(grid: *mut Dim3, block: *mut Dim3, shared_bytes: *mut usize, stream: *mut *mut c_void) {
+    fn __cudaPopCallConfiguration(grid: OutPtr<Dim3>, block: OutPtr<Dim3>, shared_bytes: OutPtr<usize>, stream: OutPtr<*mut c_void>) {
         let Some(popped) = CONFIGURATIONS.with_borrow_mut(Vec::pop) else {
             return Err(Fault::new(CudaError(52), "a kernel stub was called without <<<>>>"));
         };
         let dim3 = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
-        // SAFETY: see the module.
-        unsafe {
-            give(grid, dim3(popped.grid))?;
-            give(block, dim3(popped.block))?;
-            give(shared_bytes, popped.shared_bytes as usize)?;
-            give(stream, popped.stream.0 as *mut c_void)
-        }
+        grid.put(dim3(popped.grid))?;
+        block.put(dim3(popped.block))?;
+        shared_bytes.put(popped.shared_bytes as usize)?;
+        stream.put(popped.stream.0 as *mut c_void)
     }
 
-    fn __cudaGetKernel(to: *mut *mut c_void, stub: *const c_void) {
+    fn __cudaGetKernel(to: OutPtr<*mut c_void>, stub: *const c_void) {
         // Also on a GPU that is lost, so that what is launched there has a name.
         let key = enter(|runtime| runtime.kernel_handle(FunctionKey(address(stub))))?;
-        // SAFETY: see the module.
-        unsafe { give(to, key.0 as *mut c_void) }
+        to.put(key.0 as *mut c_void)
     }
 
     fn cudaLaunchKernel(function: *const c_void, grid: Dim3, block: Dim3, arguments: *const *const c_void, shared_bytes: usize, stream: *mut c_void) {
-        // SAFETY: see the module.
+        // SAFETY: the stub that nvcc makes of a kernel passes a pointer to each of its parameters.
         unsafe { launch(function, &shape(grid, block, shared_bytes, stream), arguments) }
     }
 
     fn cudaLaunchCooperativeKernel(function: *const c_void, grid: Dim3, block: Dim3, arguments: *const *const c_void, shared_bytes: usize, stream: *mut c_void) {
         let shape = Launch { cooperative: true, ..shape(grid, block, shared_bytes, stream) };
-        // SAFETY: see the module.
+        // SAFETY: the program passes a pointer to an argument for each parameter of the kernel.
         unsafe { launch(function, &shape, arguments) }
     }
 
-    fn cudaLaunchKernelExC(config: *const LaunchConfig, function: *const c_void, arguments: *const *const c_void) {
-        // SAFETY: see the module.
+    fn cudaLaunchKernelExC(config: InPtr<LaunchConfig>, function: *const c_void, arguments: *const *const c_void) {
+        // SAFETY: the program's `config` has as many attributes as it says, and `arguments` a pointer for each parameter.
         unsafe { launch(function, &described(config)?, arguments) }
     }
 
-    fn cudaOccupancyMaxActiveClusters(to: *mut c_int, function: *const c_void, config: *const LaunchConfig) {
+    fn cudaOccupancyMaxActiveClusters(to: OutPtr<c_int>, function: *const c_void, config: InPtr<LaunchConfig>) {
         let key = FunctionKey(address(function));
-        // SAFETY: see the module.
+        // SAFETY: the program's `config` has as many attributes as it says.
         let shape = unsafe { described(config)? };
         let clusters = with_runtime(|runtime| runtime.active_clusters(key, &shape))?;
-        // SAFETY: see the module.
-        unsafe { give(to, clusters as c_int) }
+        to.put(clusters as c_int)
     }
 
-    fn cudaOccupancyMaxPotentialClusterSize(to: *mut c_int, function: *const c_void, config: *const LaunchConfig) {
+    fn cudaOccupancyMaxPotentialClusterSize(to: OutPtr<c_int>, function: *const c_void, config: InPtr<LaunchConfig>) {
         let key = FunctionKey(address(function));
-        // SAFETY: see the module.
+        // SAFETY: the program's `config` has as many attributes as it says.
         let shape = unsafe { described(config)? };
         let blocks = with_runtime(|runtime| runtime.largest_cluster(key, &shape))?;
-        // SAFETY: see the module.
-        unsafe { give(to, blocks as c_int) }
+        to.put(blocks as c_int)
     }
 
-    fn cudaFuncGetAttributes(to: *mut FuncAttributes, function: *const c_void) {
+    fn cudaFuncGetAttributes(to: OutPtr<FuncAttributes>, function: *const c_void) {
         let key = FunctionKey(address(function));
         let (found, capability) = with_runtime(|runtime| {
             let found = runtime.function_attributes(key).map_err(as_handle)?;
@@ -347,8 +340,7 @@ api! {
             clusters: cluster_attributes(&found),
             rest: [0; 15],
         };
-        // SAFETY: see the module.
-        unsafe { give(to, attributes) }
+        to.put(attributes)
     }
 
     fn cudaFuncSetAttribute(function: *const c_void, attribute: c_int, value: c_int) {
@@ -359,36 +351,32 @@ api! {
         with_runtime(|runtime| runtime.kernel_handle(FunctionKey(address(function))).map(|_| ()))
     }
 
-    fn cudaFuncGetName(to: *mut *const c_char, function: *const c_void) {
+    fn cudaFuncGetName(to: OutPtr<*const c_char>, function: *const c_void) {
         let name = with_runtime(|runtime| Ok(runtime.kernel_name(FunctionKey(address(function)))?.to_owned()))?;
         let name = std::ffi::CString::new(name).map_err(|_| null())?;
         // Programs keep the pointer.
         let name: &'static std::ffi::CStr = Box::leak(name.into_boxed_c_str());
-        // SAFETY: see the module.
-        unsafe { give(to, name.as_ptr()) }
+        to.put(name.as_ptr())
     }
 
-    fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(to: *mut c_int, function: *const c_void, threads: c_int, shared_bytes: usize) {
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(to: OutPtr<c_int>, function: *const c_void, threads: c_int, shared_bytes: usize) {
         let threads = u32::try_from(threads).unwrap_or(0);
         let key = FunctionKey(address(function));
         let blocks = with_runtime(|runtime| runtime.blocks_per_sm(key, threads, shared_bytes as u64))?;
-        // SAFETY: see the module.
-        unsafe { give(to, blocks as c_int) }
+        to.put(blocks as c_int)
     }
 
-    fn cudaOccupancyAvailableDynamicSMemPerBlock(to: *mut usize, function: *const c_void, blocks: c_int, threads: c_int) {
+    fn cudaOccupancyAvailableDynamicSMemPerBlock(to: OutPtr<usize>, function: *const c_void, blocks: c_int, threads: c_int) {
         let (blocks, threads) = (u32::try_from(blocks).unwrap_or(0), u32::try_from(threads).unwrap_or(0));
         let key = FunctionKey(address(function));
         let bytes = with_runtime(|runtime| runtime.shared_bytes_beside(key, blocks, threads))?;
-        // SAFETY: see the module.
-        unsafe { give(to, bytes as usize) }
+        to.put(bytes as usize)
     }
 
-    fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(to: *mut c_int, function: *const c_void, threads: c_int, shared_bytes: usize, _flags: u32) {
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(to: OutPtr<c_int>, function: *const c_void, threads: c_int, shared_bytes: usize, _flags: u32) {
         let threads = u32::try_from(threads).unwrap_or(0);
         let key = FunctionKey(address(function));
         let blocks = with_runtime(|runtime| runtime.blocks_per_sm(key, threads, shared_bytes as u64))?;
-        // SAFETY: see the module.
-        unsafe { give(to, blocks as c_int) }
+        to.put(blocks as c_int)
     }
 }

@@ -1,8 +1,8 @@
 //! Device code that a program loads by itself.
 
-use std::ffi::{CStr, c_char, c_uint, c_void};
+use std::ffi::{CStr, c_uint, c_void};
 
-use super::{Done, address, api, enter, give, null, registration, text, with_runtime};
+use super::{Done, InText, OutPtr, address, api, enter, null, registration, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{FunctionKey, Runtime};
 
@@ -113,7 +113,7 @@ pub(super) fn unload(library: *mut c_void) -> Done {
 
 api! {
     fn cudaLibraryLoadData(
-        to: *mut *mut c_void,
+        to: OutPtr<*mut c_void>,
         code: *const c_void,
         _jit_options: *const c_void,
         _jit_values: *const c_void,
@@ -122,42 +122,32 @@ api! {
         _values: *const c_void,
         _count: c_uint,
     ) {
-        if to.is_null() {
-            return Err(null());
-        }
-        // SAFETY: see the module.
-        unsafe { give(to, load(code)?) }
+        to.needed()?;
+        // SAFETY: the program passes null or device code, which says how long it is.
+        to.put(unsafe { load(code) }?)
     }
 
     fn cudaLibraryUnload(library: *mut c_void) {
         unload(library)
     }
 
-    fn cudaLibraryGetKernel(to: *mut *mut c_void, library: *mut c_void, name: *const c_char) {
+    fn cudaLibraryGetKernel(to: OutPtr<*mut c_void>, library: *mut c_void, name: InText) {
         let image = image(library)?;
-        // SAFETY: see the module.
-        let name = unsafe { text(name) }?;
+        let name = name.get()?;
         let key = with_runtime(|runtime| runtime.kernel_of_image(image, name))?;
-        // SAFETY: see the module.
-        unsafe { give(to, key.0 as *mut c_void) }
+        to.put(key.0 as *mut c_void)
     }
 
-    fn cudaLibraryGetGlobal(to: *mut *mut c_void, bytes: *mut usize, library: *mut c_void, name: *const c_char) {
+    fn cudaLibraryGetGlobal(to: OutPtr<*mut c_void>, bytes: OutPtr<usize>, library: *mut c_void, name: InText) {
         let image = image(library)?;
-        // SAFETY: see the module.
-        let name = unsafe { text(name) }?;
+        let name = name.get()?;
         let (at, size) = with_runtime(|runtime| runtime.global_of_image(image, name))?;
-        if !bytes.is_null() {
-            // SAFETY: see the module.
-            unsafe { give(bytes, size as usize)? };
-        }
-        // SAFETY: see the module.
-        unsafe { give(to, at as *mut c_void) }
+        bytes.put_if_wanted(size as usize);
+        to.put(at as *mut c_void)
     }
 
-    fn cudaGetKernel(to: *mut *mut c_void, stub: *const c_void) {
+    fn cudaGetKernel(to: OutPtr<*mut c_void>, stub: *const c_void) {
         let key = enter(|runtime| runtime.kernel_handle(FunctionKey(address(stub))))?;
-        // SAFETY: see the module.
-        unsafe { give(to, key.0 as *mut c_void) }
+        to.put(key.0 as *mut c_void)
     }
 }

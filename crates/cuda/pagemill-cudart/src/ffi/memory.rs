@@ -4,7 +4,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{c_int, c_void};
 
 use super::waiter::settle;
-use super::{Done, address, api, call_stack, captured_memory, driver, give, null, with_runtime};
+use super::{Done, OutPtr, address, api, call_stack, captured_memory, driver, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{Extent, Runtime, Side, StreamId, Turn};
 use pagemill_pages::hints::{self, Action, PageAdvice};
@@ -64,12 +64,8 @@ pub(super) struct PointerAttributes {
     host_pointer: *mut c_void,
 }
 
-/// # Safety
-/// `to` is null or points to room for a pointer.
-unsafe fn malloc(to: *mut *mut c_void, bytes: usize) -> Done {
-    if to.is_null() {
-        return Err(null());
-    }
+fn malloc(to: OutPtr<*mut c_void>, bytes: usize) -> Done {
+    to.needed()?;
     let address = with_runtime(|runtime| {
         let address = runtime.malloc(bytes as u64)?;
         if let Some(managed) = address.filter(|_| runtime.setting().managed) {
@@ -77,21 +73,14 @@ unsafe fn malloc(to: *mut *mut c_void, bytes: usize) -> Done {
         }
         Ok(address)
     })?;
-    // SAFETY: by the contract of this function.
-    unsafe { give(to, address.unwrap_or(0) as *mut c_void) }
+    to.put(address.unwrap_or(0) as *mut c_void)
 }
 
 /// In a stream: a captured one notes it.
-///
-/// # Safety
-/// `to` is null or points to room for a pointer.
-unsafe fn malloc_in(to: *mut *mut c_void, bytes: usize, stream: *mut c_void) -> Done {
-    // SAFETY: by the contract of this function.
-    unsafe {
-        match captured_memory::capture_malloc(StreamId(address(stream)), bytes)? {
-            Some(at) => give(to, at as *mut c_void),
-            None => malloc(to, bytes),
-        }
+fn malloc_in(to: OutPtr<*mut c_void>, bytes: usize, stream: *mut c_void) -> Done {
+    match captured_memory::capture_malloc(StreamId(address(stream)), bytes)? {
+        Some(at) => to.put(at as *mut c_void),
+        None => malloc(to, bytes),
     }
 }
 
@@ -111,19 +100,13 @@ fn free_in(pointer: *mut c_void, stream: *mut c_void) -> Done {
     with_runtime(|runtime| runtime.free_in(address(pointer), StreamId(address(stream))))
 }
 
-/// # Safety
-/// `to` is null or points to room for a pointer.
-unsafe fn malloc_host(to: *mut *mut c_void, bytes: usize) -> Done {
-    if to.is_null() {
-        return Err(null());
-    }
+fn malloc_host(to: OutPtr<*mut c_void>, bytes: usize) -> Done {
+    to.needed()?;
     if bytes == 0 {
-        // SAFETY: `to` is not null here, and so has room for a pointer.
-        return unsafe { give(to, std::ptr::null_mut()) };
+        return to.put(std::ptr::null_mut());
     }
     if let Some(watched) = with_runtime(|runtime| Ok(runtime.pin_watched(bytes as u64)))? {
-        // SAFETY: by the contract of this function.
-        return unsafe { give(to, watched as *mut c_void) };
+        return to.put(watched as *mut c_void);
     }
     let layout = pinned_layout(bytes)?;
     // SAFETY: the layout has a size above zero.
@@ -141,8 +124,7 @@ unsafe fn malloc_host(to: *mut *mut c_void, bytes: usize) -> Done {
         unsafe { dealloc(memory, layout) };
         return Err(fault);
     }
-    // SAFETY: by the contract of this function.
-    unsafe { give(to, memory.cast()) }
+    to.put(memory.cast())
 }
 
 fn pinned_layout(bytes: usize) -> Result<Layout, Fault> {
@@ -170,7 +152,8 @@ unsafe fn register(pointer: *mut c_void, bytes: usize) -> Done {
     if pointer.is_null() || bytes == 0 {
         return Err(null());
     }
-    // SAFETY: by the contract of this function; as to sharing, see `malloc_host`.
+    // SAFETY: the program has these bytes until it unregisters them, when the runtime gives the slice back. It uses them
+    // between calls; no Rust code holds a borrow of them across calls.
     let slice = unsafe { std::slice::from_raw_parts_mut(pointer.cast::<u8>(), bytes) };
     with_runtime(|runtime| runtime.pin(address(pointer), slice, false))
 }
@@ -327,44 +310,37 @@ unsafe fn give_range_attribute(
             format!("the value of attribute {attribute} does not fit {size} bytes: 4 are needed");
         return Err(Fault::new(CudaError::INVALID_VALUE, message));
     }
-    // SAFETY: by the contract of this function there is room for as many words; a list of devices ends with invalid ones.
+    // A list of devices ends with invalid ones.
+    // SAFETY: `to` is not null, and the program has room for `size` bytes there: as many whole words, none of them read.
     let words = unsafe { std::slice::from_raw_parts_mut(to.cast::<i32>(), words) };
     words.fill(INVALID_DEVICE);
     words[0] = value;
     Ok(())
 }
 
-/// # Safety
-/// `to` and `pitch` are null or point to room for what they name.
-unsafe fn malloc_pitch(to: *mut *mut c_void, pitch: *mut usize, width: usize, rows: usize) -> Done {
+fn malloc_pitch(to: OutPtr<*mut c_void>, pitch: OutPtr<usize>, width: usize, rows: usize) -> Done {
     let row = width
         .checked_next_multiple_of(PITCH_BYTES)
         .ok_or_else(null)?;
     let bytes = row
         .checked_mul(rows)
         .ok_or_else(|| Fault::new(CudaError::MEMORY_ALLOCATION, "more than can be addressed"))?;
-    // SAFETY: by the contract of this function.
-    unsafe {
-        malloc(to, bytes)?;
-        give(pitch, row)
-    }
+    malloc(to, bytes)?;
+    pitch.put(row)
 }
 
 api! {
-    fn cudaMalloc(to: *mut *mut c_void, bytes: usize) {
-        // SAFETY: see the module.
-        unsafe { malloc(to, bytes) }
+    fn cudaMalloc(to: OutPtr<*mut c_void>, bytes: usize) {
+        malloc(to, bytes)
     }
 
-    fn cudaMallocAsync(to: *mut *mut c_void, bytes: usize, stream: *mut c_void) {
-        // SAFETY: see the module.
-        unsafe { malloc_in(to, bytes, stream) }
+    fn cudaMallocAsync(to: OutPtr<*mut c_void>, bytes: usize, stream: *mut c_void) {
+        malloc_in(to, bytes, stream)
     }
 
-    fn cudaMallocFromPoolAsync(to: *mut *mut c_void, bytes: usize, pool: *mut c_void, stream: *mut c_void) {
+    fn cudaMallocFromPoolAsync(to: OutPtr<*mut c_void>, bytes: usize, pool: *mut c_void, stream: *mut c_void) {
         super::pool::check(pool)?;
-        // SAFETY: see the module.
-        unsafe { malloc_in(to, bytes, stream) }
+        malloc_in(to, bytes, stream)
     }
 
     fn cudaFree(pointer: *mut c_void) {
@@ -378,10 +354,8 @@ api! {
         free_in(pointer, stream)
     }
 
-    fn cudaMallocManaged(to: *mut *mut c_void, bytes: usize, flags: u32) {
-        if to.is_null() {
-            return Err(null());
-        }
+    fn cudaMallocManaged(to: OutPtr<*mut c_void>, bytes: usize, flags: u32) {
+        to.needed()?;
         if !ATTACH_FLAGS.contains(&flags) {
             let message = format!("managed memory is attached by flag 1 (global) or 2 (host), not {flags}");
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
@@ -389,26 +363,22 @@ api! {
         // The driver's function refuses what the runtime's gives null for.
         if bytes == 0 && driver::called_as().is_none() {
             with_runtime(|_| Ok(()))?;
-            // SAFETY: the program passes `to` as null or room for a handle.
-            return unsafe { give(to, std::ptr::null_mut()) };
+            return to.put(std::ptr::null_mut());
         }
         let address = with_runtime(|runtime| {
             let address = runtime.malloc_managed(bytes as u64)?;
             runtime.note_allocation(address, call_stack::capture)?;
             Ok(address)
         })?;
-        // SAFETY: see the module.
-        unsafe { give(to, address as *mut c_void) }
+        to.put(address as *mut c_void)
     }
 
-    fn cudaMallocHost(to: *mut *mut c_void, bytes: usize) {
-        // SAFETY: see the module.
-        unsafe { malloc_host(to, bytes) }
+    fn cudaMallocHost(to: OutPtr<*mut c_void>, bytes: usize) {
+        malloc_host(to, bytes)
     }
 
-    fn cudaHostAlloc(to: *mut *mut c_void, bytes: usize, _flags: u32) {
-        // SAFETY: see the module.
-        unsafe { malloc_host(to, bytes) }
+    fn cudaHostAlloc(to: OutPtr<*mut c_void>, bytes: usize, _flags: u32) {
+        malloc_host(to, bytes)
     }
 
     fn cudaFreeHost(pointer: *mut c_void) {
@@ -416,7 +386,7 @@ api! {
     }
 
     fn cudaHostRegister(pointer: *mut c_void, bytes: usize, _flags: u32) {
-        // SAFETY: see the module.
+        // SAFETY: the program keeps what it registers until it unregisters it.
         unsafe { register(pointer, bytes) }
     }
 
@@ -424,47 +394,39 @@ api! {
         with_runtime(|runtime| runtime.unpin(address(pointer), false).map(|_| ()))
     }
 
-    fn cudaHostGetDevicePointer(to: *mut *mut c_void, pointer: *mut c_void, _flags: u32) {
+    fn cudaHostGetDevicePointer(to: OutPtr<*mut c_void>, pointer: *mut c_void, _flags: u32) {
         if with_runtime(|runtime| Ok(runtime.side(address(pointer))))? != Side::Pinned {
             return Err(Fault::new(CudaError::INVALID_VALUE, format!("{pointer:p} is not pinned memory")));
         }
-        // SAFETY: see the module.
-        unsafe { give(to, pointer) }
+        to.put(pointer)
     }
 
-    fn cudaHostGetFlags(to: *mut u32, pointer: *mut c_void) {
+    fn cudaHostGetFlags(to: OutPtr<u32>, pointer: *mut c_void) {
         if with_runtime(|runtime| Ok(runtime.side(address(pointer))))? != Side::Pinned {
             return Err(Fault::new(CudaError::INVALID_VALUE, format!("{pointer:p} is not pinned memory")));
         }
-        // SAFETY: see the module.
-        unsafe { give(to, 2) }
+        to.put(2)
     }
 
-    fn cudaMallocPitch(to: *mut *mut c_void, pitch: *mut usize, width: usize, rows: usize) {
-        // SAFETY: see the module.
-        unsafe { malloc_pitch(to, pitch, width, rows) }
+    fn cudaMallocPitch(to: OutPtr<*mut c_void>, pitch: OutPtr<usize>, width: usize, rows: usize) {
+        malloc_pitch(to, pitch, width, rows)
     }
 
-    fn cudaMalloc3D(to: *mut PitchedPtr, extent: CudaExtent) {
+    fn cudaMalloc3D(to: OutPtr<PitchedPtr>, extent: CudaExtent) {
         let rows = extent.height.checked_mul(extent.depth).ok_or_else(null)?;
-        let (mut pointer, mut pitch) = (std::ptr::null_mut(), 0);
-        // SAFETY: both are ours.
-        unsafe { malloc_pitch(&raw mut pointer, &raw mut pitch, extent.width, rows)? };
+        let (mut pointer, mut pitch) = (std::ptr::null_mut::<c_void>(), 0);
+        malloc_pitch((&mut pointer).into(), (&mut pitch).into(), extent.width, rows)?;
         let pitched = PitchedPtr { pointer, pitch, width: extent.width, rows: extent.height };
-        // SAFETY: see the module.
-        unsafe { give(to, pitched) }
+        to.put(pitched)
     }
 
-    fn cudaMemGetInfo(free: *mut usize, total: *mut usize) {
+    fn cudaMemGetInfo(free: OutPtr<usize>, total: OutPtr<usize>) {
         let info = with_runtime(|runtime| Ok(runtime.memory_info()))?;
-        // SAFETY: see the module.
-        unsafe {
-            give(free, info.0 as usize)?;
-            give(total, info.1 as usize)
-        }
+        free.put(info.0 as usize)?;
+        total.put(info.1 as usize)
     }
 
-    fn cudaPointerGetAttributes(to: *mut PointerAttributes, pointer: *const c_void) {
+    fn cudaPointerGetAttributes(to: OutPtr<PointerAttributes>, pointer: *const c_void) {
         let side = with_runtime(|runtime| Ok(runtime.side(address(pointer))))?;
         let own = pointer.cast_mut();
         let none = std::ptr::null_mut();
@@ -474,8 +436,7 @@ api! {
             Side::Device => (2, 0, own, none),
             Side::Managed => (3, 0, own, own),
         };
-        // SAFETY: see the module.
-        unsafe { give(to, PointerAttributes { kind, device, device_pointer, host_pointer }) }
+        to.put(PointerAttributes { kind, device, device_pointer, host_pointer })
     }
 
     fn cudaMemPrefetchAsync(pointer: *const c_void, bytes: usize, location: Location, _flags: u32, stream: *mut c_void) {
@@ -495,7 +456,7 @@ api! {
     }
 
     fn cudaMemRangeGetAttribute(to: *mut c_void, size: usize, attribute: c_int, pointer: *const c_void, bytes: usize) {
-        // SAFETY: see the module.
+        // SAFETY: `size` says how many bytes of room the program has at `to`.
         unsafe { give_range_attribute(to, size, attribute, pointer, bytes) }
     }
 

@@ -1,8 +1,8 @@
 //! The C border. Every function checks its pointers, calls safe code, and turns what went wrong into a code and a line on
 //! standard error. No panic leaves it.
 //!
-//! What all of its `unsafe` rests on: the program keeps the contract of the CUDA runtime API, that is, a pointer argument
-//! that is not null points to what the API says, for as long as the API says.
+//! The program keeps the contract of the CUDA runtime API: a pointer argument that is not null points to what the API says,
+//! for as long as the API says. [`OutPtr`], [`InPtr`] and [`InText`] say so for most of them, once.
 
 mod array;
 mod call_stack;
@@ -22,6 +22,7 @@ mod library;
 mod memory;
 mod mipmap;
 mod nvml;
+mod pointers;
 mod pool;
 mod properties;
 mod registration;
@@ -36,7 +37,7 @@ mod work;
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -46,6 +47,7 @@ use crate::error::{CudaError, Fault};
 use crate::runtime::{FunctionKey, Runtime};
 use crate::setting::Setting;
 use pagemill_ptx::readable_text;
+use pointers::{InPtr, InText, OutPtr};
 
 /// Exports functions of the CUDA runtime as `pagemill_<name>`, to which the shims jump.
 macro_rules! api {
@@ -53,7 +55,7 @@ macro_rules! api {
         $(
             #[unsafe(export_name = concat!("pagemill_", stringify!($name)))]
             #[allow(non_snake_case, reason = "CUDA's names")]
-            // SAFETY: see the module.
+            // SAFETY: the prefix keeps the name from any other library's; the shims pass on the arguments as the program's.
             pub(in crate::ffi) unsafe extern "C" fn $name($($argument: $type),*) -> i32 {
                 $crate::ffi::guard(stringify!($name), || $body)
             }
@@ -274,46 +276,15 @@ fn print(text: &str) {
     unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
 }
 
-/// Writes a result to where the program wants it.
-///
-/// # Safety
-/// `to` is null or points to room for a `T`.
-unsafe fn give<T>(to: *mut T, value: T) -> Done {
-    if to.is_null() {
-        return Err(null());
-    }
-    // SAFETY: by the contract of this function.
-    unsafe { to.write_unaligned(value) };
-    Ok(())
-}
-
-/// A C string of the program.
-///
-/// # Safety
-/// `text` is null or points to a string that ends with a NUL.
-unsafe fn text<'a>(text: *const c_char) -> Result<&'a str, Fault> {
-    if text.is_null() {
-        return Err(null());
-    }
-    // SAFETY: by the contract of this function.
-    let text = unsafe { CStr::from_ptr(text) };
-    text.to_str()
-        .map_err(|_| Fault::new(CudaError::INVALID_VALUE, "a name is no UTF-8"))
-}
-
 fn null() -> Fault {
     Fault::new(CudaError::INVALID_VALUE, "a pointer that is needed is null")
 }
 
 /// What the shims call for a function that pagemill does not have.
-///
-/// # Safety
-/// `name` is null or a C string.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pagemill_unsupported(name: *const c_char) -> i32 {
+extern "C" fn pagemill_unsupported(name: InText) -> i32 {
     guard("unsupported", || {
-        // SAFETY: the shims pass a string of their own.
-        let name = unsafe { text(name) }?;
+        let name = name.get()?;
         complain_once(
             name,
             "pagemill does not support this function; it returns the error \"not supported\" (801)",
@@ -323,14 +294,10 @@ unsafe extern "C" fn pagemill_unsupported(name: *const c_char) -> i32 {
 }
 
 /// As [`pagemill_unsupported`], for the driver's library.
-///
-/// # Safety
-/// As there.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pagemill_unsupported_driver(name: *const c_char) -> i32 {
+extern "C" fn pagemill_unsupported_driver(name: InText) -> i32 {
     let last = LAST_ERROR.get();
-    // SAFETY: by the contract of this function.
-    let code = unsafe { pagemill_unsupported(name) };
+    let code = pagemill_unsupported(name);
     LAST_ERROR.set(last);
     code
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use super::{caught, complain, device, null, with_runtime};
+use super::{OutPtr, caught, complain, device, null, with_runtime};
 use crate::error::{CudaError, Fault};
 
 /// `nvmlReturn_t`.
@@ -52,11 +52,8 @@ macro_rules! nvml {
     };
 }
 
-/// # Safety
-/// `to` is null or points to room for a `T`.
-unsafe fn give<T>(to: *mut T, value: T) -> Result<i32, Fault> {
-    // SAFETY: by the contract of this function.
-    unsafe { super::give(to, value) }.map(|()| SUCCESS)
+fn give<T>(to: OutPtr<T>, value: T) -> Result<i32, Fault> {
+    to.put(value).map(|()| SUCCESS)
 }
 
 /// # Safety
@@ -68,7 +65,7 @@ unsafe fn give_text(to: *mut c_char, room: c_uint, text: &str) -> Result<i32, Fa
     if text.len() >= room as usize {
         return Ok(INSUFFICIENT_SIZE);
     }
-    // SAFETY: by the contract of this function; there is room for the NUL.
+    // SAFETY: `to` is not null, and the program has `room` bytes there: more than the text has, so that its NUL fits too.
     unsafe {
         std::ptr::copy_nonoverlapping(text.as_ptr(), to.cast(), text.len());
         to.add(text.len()).write(0);
@@ -89,7 +86,6 @@ fn memory() -> Result<[u64; 3], Fault> {
     Ok([total, free, total - free])
 }
 
-// SAFETY, of all blocks below: see the parent module.
 nvml! {
     fn nvmlInit_v2() {
         Ok(SUCCESS)
@@ -103,33 +99,28 @@ nvml! {
         Ok(SUCCESS)
     }
 
-    fn nvmlDeviceGetCount_v2(to: *mut c_uint) {
-        // SAFETY: the program passes `to` as null or room for an unsigned int.
-        unsafe { give(to, 1) }
+    fn nvmlDeviceGetCount_v2(to: OutPtr<c_uint>) {
+        give(to, 1)
     }
 
-    fn nvmlDeviceGetHandleByIndex_v2(index: c_uint, to: *mut *mut c_void) {
+    fn nvmlDeviceGetHandleByIndex_v2(index: c_uint, to: OutPtr<*mut c_void>) {
         if index != 0 {
             return Ok(INVALID_ARGUMENT);
         }
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, DEVICE) }
+        give(to, DEVICE)
     }
 
-    fn nvmlDeviceGetHandleByPciBusId_v2(_id: *const c_char, to: *mut *mut c_void) {
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, DEVICE) }
+    fn nvmlDeviceGetHandleByPciBusId_v2(_id: *const c_char, to: OutPtr<*mut c_void>) {
+        give(to, DEVICE)
     }
 
-    fn nvmlDeviceGetHandleByUUID(_id: *const c_char, to: *mut *mut c_void) {
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, DEVICE) }
+    fn nvmlDeviceGetHandleByUUID(_id: *const c_char, to: OutPtr<*mut c_void>) {
+        give(to, DEVICE)
     }
 
-    fn nvmlDeviceGetIndex(own: *mut c_void, to: *mut c_uint) {
+    fn nvmlDeviceGetIndex(own: *mut c_void, to: OutPtr<c_uint>) {
         only(own)?;
-        // SAFETY: the program passes `to` as null or room for an unsigned int.
-        unsafe { give(to, 0) }
+        give(to, 0)
     }
 
     fn nvmlDeviceGetName(own: *mut c_void, to: *mut c_char, room: c_uint) {
@@ -147,11 +138,10 @@ nvml! {
         unsafe { give_text(to, room, &format!("GPU-{}", parts.join("-"))) }
     }
 
-    fn nvmlDeviceGetMemoryInfo(own: *mut c_void, to: *mut [u64; 3]) {
+    fn nvmlDeviceGetMemoryInfo(own: *mut c_void, to: OutPtr<[u64; 3]>) {
         only(own)?;
         let memory = memory()?;
-        // SAFETY: the program passes `to` as null or room for `[u64; 3]`.
-        unsafe { give(to, memory) }
+        give(to, memory)
     }
 
     fn nvmlDeviceGetMemoryInfo_v2(own: *mut c_void, to: *mut [u64; 5]) {
@@ -163,18 +153,16 @@ nvml! {
         // SAFETY: `to` is not null, and the program has set its first field, the version, and has room for the rest.
         unsafe {
             let version = to.cast::<u64>().read_unaligned();
-            give(to, [version, total, 0, free, used])
+            to.write_unaligned([version, total, 0, free, used]);
         }
+        Ok(SUCCESS)
     }
 
-    fn nvmlDeviceGetCudaComputeCapability(own: *mut c_void, major: *mut c_int, minor: *mut c_int) {
+    fn nvmlDeviceGetCudaComputeCapability(own: *mut c_void, major: OutPtr<c_int>, minor: OutPtr<c_int>) {
         only(own)?;
         let capability = with_runtime(|runtime| Ok(super::properties::compute_capability(runtime)))?;
-        // SAFETY: the program passes `major` and `minor` as null or room for an int.
-        unsafe {
-            give(major, capability / 10)?;
-            give(minor, capability % 10)
-        }
+        give(major, capability / 10)?;
+        give(minor, capability % 10)
     }
 
     fn nvmlSystemGetDriverVersion(to: *mut c_char, room: c_uint) {
@@ -187,14 +175,12 @@ nvml! {
         unsafe { give_text(to, room, &format!("13.{DRIVER}")) }
     }
 
-    fn nvmlSystemGetCudaDriverVersion(to: *mut c_int) {
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, device::DRIVER_VERSION) }
+    fn nvmlSystemGetCudaDriverVersion(to: OutPtr<c_int>) {
+        give(to, device::DRIVER_VERSION)
     }
 
-    fn nvmlSystemGetCudaDriverVersion_v2(to: *mut c_int) {
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, device::DRIVER_VERSION) }
+    fn nvmlSystemGetCudaDriverVersion_v2(to: OutPtr<c_int>) {
+        give(to, device::DRIVER_VERSION)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Done, address, api, give, null, with_runtime};
+use super::{Done, OutPtr, address, api, null, with_runtime};
 use crate::error::{CudaError, Fault};
 
 /// Handles of pools are their numbers with this added. Number 0 is the default pool.
@@ -62,29 +62,25 @@ fn unknown(attribute: c_int) -> Fault {
 /// `cudaMemAccessFlagsProtReadWrite`.
 const READ_WRITE: c_int = 3;
 
-// SAFETY, of all blocks below: see the module.
 api! {
     fn cudaMemPoolSetAccess(pool: *mut c_void, _access: *const c_void, _count: usize) {
         // There is one GPU, which always has it.
         check(pool)
     }
 
-    fn cudaMemPoolGetAccess(to: *mut c_int, pool: *mut c_void, _location: *const c_void) {
+    fn cudaMemPoolGetAccess(to: OutPtr<c_int>, pool: *mut c_void, _location: *const c_void) {
         check(pool)?;
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, READ_WRITE) }
+        to.put(READ_WRITE)
     }
 
-    fn cudaDeviceGetDefaultMemPool(to: *mut *mut c_void, device: c_int) {
+    fn cudaDeviceGetDefaultMemPool(to: OutPtr<*mut c_void>, device: c_int) {
         super::device::only(device)?;
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, HANDLE_BASE as *mut c_void) }
+        to.put(HANDLE_BASE as *mut c_void)
     }
 
-    fn cudaDeviceGetMemPool(to: *mut *mut c_void, device: c_int) {
+    fn cudaDeviceGetMemPool(to: OutPtr<*mut c_void>, device: c_int) {
         super::device::only(device)?;
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, HANDLE_BASE as *mut c_void) }
+        to.put(HANDLE_BASE as *mut c_void)
     }
 
     fn cudaDeviceSetMemPool(device: c_int, pool: *mut c_void) {
@@ -92,7 +88,7 @@ api! {
         check(pool)
     }
 
-    fn cudaMemPoolCreate(to: *mut *mut c_void, properties: *const c_void) {
+    fn cudaMemPoolCreate(to: OutPtr<*mut c_void>, properties: *const c_void) {
         if properties.is_null() {
             return Err(null());
         }
@@ -106,8 +102,7 @@ api! {
             pools.push(FRESH);
             pools.len() as u64 - 1
         });
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, (HANDLE_BASE + number) as *mut c_void) }
+        to.put((HANDLE_BASE + number) as *mut c_void)
     }
 
     fn cudaMemPoolDestroy(pool: *mut c_void) {
@@ -141,13 +136,13 @@ api! {
     fn cudaMemPoolGetAttribute(pool: *mut c_void, attribute: c_int, to: *mut c_void) {
         if REUSE.contains(&attribute) {
             let value = with_pool(pool, |pool| pool.reuse[attribute as usize - 1])?;
-            // SAFETY: these attributes are integers.
-            return unsafe { give(to.cast(), value) };
+            // SAFETY: the program has room for the type of the attribute at `to`: an integer.
+            return unsafe { OutPtr::new(to.cast()) }.put(value);
         }
         if attribute == RELEASE_THRESHOLD {
             let value = with_pool(pool, |pool| pool.threshold_bytes)?;
-            // SAFETY: this attribute is a number of bytes.
-            return unsafe { give(to.cast(), value) };
+            // SAFETY: the program has room for the type of the attribute at `to`: a number of 64 bits.
+            return unsafe { OutPtr::new(to.cast()) }.put(value);
         }
         Err(unknown(attribute))
     }

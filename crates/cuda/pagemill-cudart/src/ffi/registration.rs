@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::{address, api, give, guard, register, text, with_runtime};
+use super::{InText, OutPtr, address, api, guard, register, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::fatbin;
 
@@ -47,7 +47,7 @@ pub(super) unsafe fn unwrap(pointer: *const c_void) -> Result<&'static [u8], Fau
     // SAFETY: both begin with a number of four bytes.
     let magic = unsafe { pointer.cast::<u32>().read_unaligned() };
     if magic != WRAPPER_MAGIC {
-        // SAFETY: by the contract of this function.
+        // SAFETY: what is no wrapper is a fat binary itself, in memory that stays.
         return unsafe { fat_binary(pointer.cast()) };
     }
     // SAFETY: the magic number says that it is a wrapper.
@@ -117,7 +117,7 @@ unsafe fn image(handle: Handle) -> Result<usize, Fault> {
     if handle.is_null() {
         return Err(super::null());
     }
-    // SAFETY: by the contract of this function.
+    // SAFETY: it is not null, and so the box of `register_fat_binary`, which is never freed.
     Ok(unsafe { *handle } as usize)
 }
 
@@ -134,7 +134,7 @@ extern "C" fn unregister_fat_binary(_handle: Handle) {}
 #[unsafe(export_name = "pagemill___cudaInitModule")]
 unsafe extern "C" fn init_module(handle: Handle) -> c_char {
     let code = guard("__cudaInitModule", || {
-        // SAFETY: nvcc's code passes the handle it was given.
+        // SAFETY: nvcc's code passes the handle that `register_fat_binary` has given it.
         let image = unsafe { image(handle) }?;
         with_runtime(|runtime| runtime.load_image(image))
     });
@@ -149,7 +149,7 @@ unsafe extern "C" fn register_function(
     handle: Handle,
     stub: *const c_void,
     _device_stub: *mut c_char,
-    name: *const c_char,
+    name: InText,
     _thread_limit: c_int,
     _thread: *mut c_void,
     _block: *mut c_void,
@@ -158,8 +158,8 @@ unsafe extern "C" fn register_function(
     _warp_size: *mut c_int,
 ) {
     guard("__cudaRegisterFunction", || {
-        // SAFETY: nvcc's code passes the handle it was given and a string constant.
-        let (image, name) = unsafe { (image(handle)?, text(name)?) };
+        // SAFETY: nvcc's code passes the handle that `register_fat_binary` has given it.
+        let (image, name) = (unsafe { image(handle) }?, name.get()?);
         register(|runtime| runtime.register_function(image, address(stub), name))
     });
 }
@@ -172,15 +172,15 @@ unsafe extern "C" fn register_variable(
     handle: Handle,
     shadow: *mut c_char,
     _device_address: *mut c_char,
-    name: *const c_char,
+    name: InText,
     _external: c_int,
     bytes: usize,
     _constant: c_int,
     _global: c_int,
 ) {
     guard("__cudaRegisterVar", || {
-        // SAFETY: the program passes `name` as null or a C string.
-        let (image, name) = unsafe { (image(handle)?, text(name)?) };
+        // SAFETY: nvcc's code passes the handle that `register_fat_binary` has given it.
+        let (image, name) = (unsafe { image(handle) }?, name.get()?);
         let shadow = address(shadow.cast());
         register(|runtime| runtime.register_variable(image, shadow, name, bytes as u64))
     });
@@ -192,34 +192,31 @@ unsafe extern "C" fn register_variable(
 #[allow(clippy::too_many_arguments, reason = "nvcc decides how many there are")]
 unsafe extern "C" fn register_managed_variable(
     handle: Handle,
-    shadow: *mut *mut c_void,
+    shadow: OutPtr<*mut c_void>,
     _device_address: *mut c_char,
-    name: *const c_char,
+    name: InText,
     _external: c_int,
     bytes: usize,
     _constant: c_int,
     _global: c_int,
 ) {
     guard("__cudaRegisterManagedVar", || {
-        // SAFETY: the program passes `name` as null or a C string.
-        let (image, name) = unsafe { (image(handle)?, text(name)?) };
+        // SAFETY: nvcc's code passes the handle that `register_fat_binary` has given it.
+        let (image, name) = (unsafe { image(handle) }?, name.get()?);
         let at =
             with_runtime(|runtime| runtime.register_managed_variable(image, name, bytes as u64))?;
-        // SAFETY: nvcc's code passes the pointer through which the program reads and writes the variable.
-        unsafe { give(shadow, at as *mut c_void) }
+        shadow.put(at as *mut c_void)
     });
 }
 
 api! {
-    fn cudaGetSymbolAddress(to: *mut *mut c_void, shadow: *const c_void) {
+    fn cudaGetSymbolAddress(to: OutPtr<*mut c_void>, shadow: *const c_void) {
         let (at, _) = with_runtime(|runtime| runtime.symbol(address(shadow)))?;
-        // SAFETY: see the module.
-        unsafe { super::give(to, at as *mut c_void) }
+        to.put(at as *mut c_void)
     }
 
-    fn cudaGetSymbolSize(to: *mut usize, shadow: *const c_void) {
+    fn cudaGetSymbolSize(to: OutPtr<usize>, shadow: *const c_void) {
         let (_, bytes) = with_runtime(|runtime| runtime.symbol(address(shadow)))?;
-        // SAFETY: see the module.
-        unsafe { super::give(to, bytes as usize) }
+        to.put(bytes as usize)
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uint};
 
 use pagemill_ptx::{ChannelKind, Texel};
 
+use super::InPtr;
 use crate::error::{CudaError, Fault};
 use crate::runtime::View;
 
@@ -31,21 +32,16 @@ const FORMATS: [(ChannelKind, u8); 8] = [
 
 impl ViewDesc {
     /// The view at `view`, if that is not null.
-    ///
-    /// # Safety
-    /// It points to a view then.
-    pub(super) unsafe fn read(view: *const Self) -> Result<Option<View>, Fault> {
+    pub(super) fn read(view: InPtr<Self>) -> Result<Option<View>, Fault> {
         if view.is_null() {
             return Ok(None);
         }
-        // SAFETY: by the contract of this function.
-        let view = unsafe { view.read_unaligned() };
         let Self {
             format,
             extent,
             levels,
             layers,
-        } = view;
+        } = view.read()?;
         let number = usize::try_from(format - 1).ok();
         let known = number.and_then(|number| Some((FORMATS.get(number / 3)?, number % 3)));
         let texel = known.map(|(&(kind, channel_bytes), channels)| Texel {

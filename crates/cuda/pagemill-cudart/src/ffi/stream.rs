@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use super::waiter::{is_settled, settle};
 use super::work::HostFunction;
-use super::{Done, address, api, give, null, with_runtime};
+use super::{Done, OutPtr, address, api, null, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{StreamId, Turn};
 
@@ -13,24 +13,18 @@ const NON_BLOCKING: c_uint = 1;
 
 pub(super) type StreamCallback = extern "C" fn(*mut c_void, c_int, *mut c_void);
 
-/// # Safety
-/// `to` is null or points to room for a handle.
-unsafe fn create(to: *mut *mut c_void, flags: c_uint) -> Done {
+fn create(to: OutPtr<*mut c_void>, flags: c_uint) -> Done {
     if flags > NON_BLOCKING {
         let message = format!("there are no stream flags {flags:#x}");
         return Err(Fault::new(CudaError::INVALID_VALUE, message));
     }
     let stream = with_runtime(|runtime| Ok(runtime.create_stream(flags != NON_BLOCKING)))?;
-    // SAFETY: by the contract of this function.
-    unsafe { give(to, stream.0 as *mut c_void) }
+    to.put(stream.0 as *mut c_void)
 }
 
-/// # Safety
-/// `to` is null or points to room for a handle.
-unsafe fn create_event(to: *mut *mut c_void) -> Done {
+fn create_event(to: OutPtr<*mut c_void>) -> Done {
     let event = with_runtime(|runtime| Ok(runtime.create_event()))?;
-    // SAFETY: by the contract of this function.
-    unsafe { give(to, event as *mut c_void) }
+    to.put(event as *mut c_void)
 }
 
 /// A call of `cudaStreamAddCallback`.
@@ -83,19 +77,16 @@ api! {
         synchronize()
     }
 
-    fn cudaStreamCreate(to: *mut *mut c_void) {
-        // SAFETY: see the module.
-        unsafe { create(to, 0) }
+    fn cudaStreamCreate(to: OutPtr<*mut c_void>) {
+        create(to, 0)
     }
 
-    fn cudaStreamCreateWithFlags(to: *mut *mut c_void, flags: c_uint) {
-        // SAFETY: see the module.
-        unsafe { create(to, flags) }
+    fn cudaStreamCreateWithFlags(to: OutPtr<*mut c_void>, flags: c_uint) {
+        create(to, flags)
     }
 
-    fn cudaStreamCreateWithPriority(to: *mut *mut c_void, flags: c_uint, _priority: c_int) {
-        // SAFETY: see the module.
-        unsafe { create(to, flags) }
+    fn cudaStreamCreateWithPriority(to: OutPtr<*mut c_void>, flags: c_uint, _priority: c_int) {
+        create(to, flags)
     }
 
     fn cudaStreamDestroy(stream: *mut c_void) {
@@ -118,37 +109,32 @@ api! {
         with_runtime(|runtime| runtime.wait_for_event(stream_id(stream), address(event)))
     }
 
-    fn cudaStreamGetFlags(stream: *mut c_void, to: *mut c_uint) {
+    fn cudaStreamGetFlags(stream: *mut c_void, to: OutPtr<c_uint>) {
         let non_blocking = with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
-        // SAFETY: see the module.
-        unsafe { give(to, c_uint::from(non_blocking)) }
+        to.put(c_uint::from(non_blocking))
     }
 
-    fn cudaStreamGetPriority(stream: *mut c_void, to: *mut c_int) {
+    fn cudaStreamGetPriority(stream: *mut c_void, to: OutPtr<c_int>) {
         with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
-        // SAFETY: see the module.
-        unsafe { give(to, 0) }
+        to.put(0)
     }
 
-    fn cudaStreamGetDevice(stream: *mut c_void, to: *mut c_int) {
+    fn cudaStreamGetDevice(stream: *mut c_void, to: OutPtr<c_int>) {
         with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
-        // SAFETY: see the module.
-        unsafe { give(to, 0) }
+        to.put(0)
     }
 
-    fn cudaStreamGetId(stream: *mut c_void, to: *mut u64) {
+    fn cudaStreamGetId(stream: *mut c_void, to: OutPtr<u64>) {
         with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
-        // SAFETY: see the module.
-        unsafe { give(to, address(stream)) }
+        to.put(address(stream))
     }
 
-    fn cudaStreamIsCapturing(stream: *mut c_void, to: *mut c_int) {
+    fn cudaStreamIsCapturing(stream: *mut c_void, to: OutPtr<c_int>) {
         let capturing = with_runtime(|runtime| {
             runtime.is_non_blocking(stream_id(stream))?;
             Ok(runtime.is_capturing(stream_id(stream)))
         })?;
-        // SAFETY: see the module.
-        unsafe { give(to, capturing.into()) }
+        to.put(capturing.into())
     }
 
     fn cudaLaunchHostFunc(stream: *mut c_void, function: Option<HostFunction>, data: *mut c_void) {
@@ -162,14 +148,12 @@ api! {
         super::work::call_host(stream_id(stream), Callback::call, Box::into_raw(callback).cast())
     }
 
-    fn cudaEventCreate(to: *mut *mut c_void) {
-        // SAFETY: see the module.
-        unsafe { create_event(to) }
+    fn cudaEventCreate(to: OutPtr<*mut c_void>) {
+        create_event(to)
     }
 
-    fn cudaEventCreateWithFlags(to: *mut *mut c_void, _flags: c_uint) {
-        // SAFETY: see the module.
-        unsafe { create_event(to) }
+    fn cudaEventCreateWithFlags(to: OutPtr<*mut c_void>, _flags: c_uint) {
+        create_event(to)
     }
 
     fn cudaEventDestroy(event: *mut c_void) {
@@ -195,9 +179,8 @@ api! {
         with_runtime(|runtime| runtime.synchronize_event(address(event)))
     }
 
-    fn cudaEventElapsedTime(to: *mut f32, start: *mut c_void, end: *mut c_void) {
+    fn cudaEventElapsedTime(to: OutPtr<f32>, start: *mut c_void, end: *mut c_void) {
         let elapsed = with_runtime(|runtime| runtime.elapsed_ms(address(start), address(end)))?;
-        // SAFETY: see the module.
-        unsafe { give(to, elapsed) }
+        to.put(elapsed)
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use pagemill_ptx::{AddressMode, ChannelKind, Sampler, Texel, readable_list};
 
 use super::resource_view::ViewDesc;
-use super::{Done, address, api, give, null, with_runtime};
+use super::{Done, InPtr, OutPtr, address, api, with_runtime};
 use crate::error::{CudaError, Fault};
 use crate::runtime::{MipReading, Resource};
 
@@ -180,16 +180,10 @@ impl TextureDesc {
     }
 }
 
-/// # Safety
-/// `resource` is null or points to one.
-pub(super) unsafe fn resource_at<F: TexelFormat>(
-    resource: *const ResourceDesc<F>,
+pub(super) fn resource_at<F: TexelFormat>(
+    resource: InPtr<ResourceDesc<F>>,
 ) -> Result<Resource, Fault> {
-    if resource.is_null() {
-        return Err(null());
-    }
-    // SAFETY: by the contract of this function.
-    unsafe { resource.read_unaligned() }.resource()
+    resource.read()?.resource()
 }
 
 pub(super) fn destroy(handle: c_ulonglong) -> Done {
@@ -201,35 +195,26 @@ pub(super) fn destroy(handle: c_ulonglong) -> Done {
 }
 
 api! {
-    fn cudaCreateTextureObject(to: *mut c_ulonglong, resource: *const ResourceDesc, texture: *const TextureDesc, view: *const ViewDesc) {
-        if to.is_null() || texture.is_null() {
-            return Err(null());
-        }
-        // SAFETY: see the module.
-        unsafe {
-            let desc = texture.read_unaligned();
-            let (resource, sampler) = (resource_at(resource)?, desc.sampler()?);
-            let view = ViewDesc::read(view)?;
-            let handle = with_runtime(|runtime| {
-                runtime.create_texture(resource, sampler, desc.reading(), view)
-            })?;
-            give(to, handle)
-        }
+    fn cudaCreateTextureObject(to: OutPtr<c_ulonglong>, resource: InPtr<ResourceDesc>, texture: InPtr<TextureDesc>, view: InPtr<ViewDesc>) {
+        to.needed()?;
+        let desc = texture.read()?;
+        let (resource, sampler) = (resource_at(resource)?, desc.sampler()?);
+        let view = ViewDesc::read(view)?;
+        let handle = with_runtime(|runtime| {
+            runtime.create_texture(resource, sampler, desc.reading(), view)
+        })?;
+        to.put(handle)
     }
 
     fn cudaDestroyTextureObject(handle: c_ulonglong) {
         destroy(handle)
     }
 
-    fn cudaCreateSurfaceObject(to: *mut c_ulonglong, resource: *const ResourceDesc) {
-        if to.is_null() {
-            return Err(null());
-        }
-        // SAFETY: see the module.
-        let resource = unsafe { resource_at(resource)? };
+    fn cudaCreateSurfaceObject(to: OutPtr<c_ulonglong>, resource: InPtr<ResourceDesc>) {
+        to.needed()?;
+        let resource = resource_at(resource)?;
         let handle = with_runtime(|runtime| runtime.create_surface(resource))?;
-        // SAFETY: see the module.
-        unsafe { give(to, handle) }
+        to.put(handle)
     }
 
     fn cudaDestroySurfaceObject(handle: c_ulonglong) {

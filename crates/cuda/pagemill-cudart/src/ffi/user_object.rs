@@ -5,7 +5,7 @@ use std::ffi::{c_uint, c_void};
 use std::sync::{Mutex, PoisonError};
 
 use super::work::HostFunction;
-use super::{Done, address, api, give, null, with_runtime};
+use super::{Done, OutPtr, address, api, null, with_runtime};
 use crate::error::{CudaError, Fault};
 
 /// Handles of user objects are their numbers with this added.
@@ -99,9 +99,8 @@ fn check_graph(graph: *mut c_void) -> Result<u64, Fault> {
     Ok(address(graph))
 }
 
-// SAFETY, of all blocks below: see the module.
 api! {
-    fn cudaUserObjectCreate(to: *mut *mut c_void, data: *mut c_void, destroy: Option<HostFunction>, references: c_uint, _flags: c_uint) {
+    fn cudaUserObjectCreate(to: OutPtr<*mut c_void>, data: *mut c_void, destroy: Option<HostFunction>, references: c_uint, _flags: c_uint) {
         let destroy = destroy.ok_or_else(null)?;
         if to.is_null() || references == 0 {
             return Err(null());
@@ -113,8 +112,7 @@ api! {
             objects.live.insert(handle, Object { data, destroy, references });
             handle
         });
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, handle as *mut c_void) }
+        to.put(handle as *mut c_void)
     }
 
     fn cudaUserObjectRelease(object: *mut c_void, count: c_uint) {

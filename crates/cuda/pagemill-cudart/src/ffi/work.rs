@@ -44,13 +44,13 @@ pub(super) unsafe fn submit(
     runtime.not_while_capturing(stream, "work")?;
     if runtime.is_held(stream) {
         if wait == Wait::No && runtime.can_hold(&work) {
-            // SAFETY: the caller promises that what the copy reads is memory of the program.
+            // SAFETY: a stream's work is over before the program gives up the memory that its copies and fills name.
             unsafe { runtime.hold(stream, work, perform_held) };
             return Ok(());
         }
         runtime.settle_alone(Turn::Stream(stream))?;
     }
-    // SAFETY: by the contract of this function.
+    // SAFETY: what the runtime does not know of the spans of `work` is memory of the program, as `submit` demands.
     unsafe { perform(runtime, stream, &work)? };
     if runtime.has_waiting() {
         note_waiting();
@@ -67,12 +67,9 @@ pub(super) unsafe fn submit(
 /// As [`submit`].
 unsafe fn perform(runtime: &mut Runtime, stream: StreamId, work: &Work) -> Done {
     match work {
-        // SAFETY: by the contract of this function.
+        // SAFETY: both spans are memory that the runtime knows, or that the program has until its stream has done the copy.
         Work::Copy(plan, kind) => unsafe { copy::copy(runtime, plan, *kind, stream) },
-        // SAFETY: by the contract of this function.
-        Work::Fill(span, extent, element) => unsafe {
-            copy::fill(runtime, span, extent, element, stream)
-        },
+        Work::Fill(span, extent, element) => copy::fill(runtime, span, extent, element, stream),
         _ => runtime.do_own(stream, work).unwrap_or(Ok(())),
     }
 }
@@ -130,7 +127,7 @@ pub(super) unsafe fn launch_graph(executable: u64, stream: StreamId) -> Result<(
         runtime.begin_conditionals(&steps);
         Ok((steps, start))
     })?;
-    // SAFETY: by the contract of this function.
+    // SAFETY: the program keeps what the nodes of its graph name until the graph has run.
     let end = unsafe { run_steps(&steps, start)? };
     with_runtime(|runtime| runtime.graph_end(stream, &end))
 }
@@ -147,7 +144,7 @@ unsafe fn run_steps(steps: &[Step], start: Moment) -> Result<Moment, Fault> {
             .iter()
             .map(|&earlier| &ends[earlier])
             .fold(start.clone(), Moment::join);
-        // SAFETY: by the contract of this function.
+        // SAFETY: the work is one of `steps`, which name memory that the program has until the last is done.
         ends.push(unsafe { run_step(&step.work, at)? });
     }
     Ok(ends.iter().fold(start, Moment::join))
@@ -165,13 +162,13 @@ unsafe fn run_step(work: &Work, at: Moment) -> Result<Moment, Fault> {
             super::register(Runtime::host_function_ended)?;
             return Ok(at);
         }
-        // SAFETY: by the contract of this function.
+        // SAFETY: the bodies are graphs of the program too, and name memory that it has until they are done.
         Work::Conditional(node) => return unsafe { run_conditional(node, at) },
         _ => {}
     }
     let step_done = |runtime: &mut Runtime| {
         runtime.do_step(at, |runtime, lane| {
-            // SAFETY: by the contract of this function.
+            // SAFETY: the memory that `work` names is the program's until the graph is done, of which this step is a part.
             unsafe { perform(runtime, lane, work) }
         })
     };
@@ -193,7 +190,7 @@ unsafe fn run_conditional(node: &Conditional, at: Moment) -> Result<Moment, Faul
             // As a kernel that does not end: the GPU is lost.
             return with_runtime(|_| Err(Fault::sticky(CudaError::LAUNCH_TIMEOUT, message)));
         }
-        // SAFETY: by the contract of this function.
+        // SAFETY: the body belongs to the node, and names memory that the program has until the graph is done.
         end = unsafe { run_steps(&body, end)? };
         if !node.repeats() {
             break;

@@ -113,11 +113,11 @@ unsafe extern "C" fn pagemill_sigaction(
         MASK.load(Ordering::Acquire),
     );
     if !new.is_null() {
-        // SAFETY: by the contract of `sigaction`.
+        // SAFETY: it is not null, and so the action that the program asks for, which it does not change during the call.
         keep(unsafe { &*new });
     }
     if !old.is_null() {
-        // SAFETY: by the contract of `sigaction`.
+        // SAFETY: it is not null, and so room of the program for an action, which no other thread uses during the call.
         unsafe { old.write(current) };
     }
     0

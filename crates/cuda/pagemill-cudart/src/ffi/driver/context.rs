@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::driver;
 use crate::error::{CudaError, Fault};
-use crate::ffi::{Done, address, device, give, with_runtime};
+use crate::ffi::{Done, OutPtr, address, device, with_runtime};
 use crate::runtime::Turn;
 
 /// Set in handles of contexts, and in no address.
@@ -89,9 +89,7 @@ fn set_current(context: u64) -> Done {
     Ok(())
 }
 
-/// # Safety
-/// `to` is null or points to room for a handle.
-unsafe fn create(to: *mut *mut c_void, flags: c_uint, of: c_int) -> Done {
+fn create(to: OutPtr<*mut c_void>, flags: c_uint, of: c_int) -> Done {
     device::only(of)?;
     let context = with_contexts(|contexts| {
         contexts.made += 1;
@@ -99,8 +97,7 @@ unsafe fn create(to: *mut *mut c_void, flags: c_uint, of: c_int) -> Done {
         contexts.created.insert(context, flags);
         context
     });
-    // SAFETY: by the contract of this function.
-    unsafe { give(to, context as *mut c_void)? };
+    to.put(context as *mut c_void)?;
     STACK.with_borrow_mut(|stack| stack.push(context));
     Ok(())
 }
@@ -112,7 +109,6 @@ fn flags_of(context: u64) -> c_uint {
     })
 }
 
-// SAFETY, of all blocks below: see the module.
 /// Everything on the GPU ends with its context.
 fn synchronize() -> Done {
     with_runtime(|runtime| {
@@ -123,19 +119,16 @@ fn synchronize() -> Done {
 }
 
 driver! { Init:
-    fn cuCtxCreate_v2(to: *mut *mut c_void, flags: c_uint, of: c_int) {
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { create(to, flags, of) }
+    fn cuCtxCreate_v2(to: OutPtr<*mut c_void>, flags: c_uint, of: c_int) {
+        create(to, flags, of)
     }
 
-    fn cuCtxCreate_v3(to: *mut *mut c_void, _affinity: *const c_void, _count: c_int, flags: c_uint, of: c_int) {
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { create(to, flags, of) }
+    fn cuCtxCreate_v3(to: OutPtr<*mut c_void>, _affinity: *const c_void, _count: c_int, flags: c_uint, of: c_int) {
+        create(to, flags, of)
     }
 
-    fn cuCtxCreate_v4(to: *mut *mut c_void, _parameters: *const c_void, flags: c_uint, of: c_int) {
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { create(to, flags, of) }
+    fn cuCtxCreate_v4(to: OutPtr<*mut c_void>, _parameters: *const c_void, flags: c_uint, of: c_int) {
+        create(to, flags, of)
     }
 
     fn cuCtxDestroy_v2(context: *mut c_void) {
@@ -161,28 +154,23 @@ driver! { Init:
         Ok(())
     }
 
-    fn cuCtxPopCurrent_v2(to: *mut *mut c_void) {
+    fn cuCtxPopCurrent_v2(to: OutPtr<*mut c_void>) {
         let popped = STACK.with_borrow_mut(Vec::pop).ok_or_else(|| invalid(0))?;
-        if to.is_null() {
-            return Ok(());
-        }
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, popped as *mut c_void) }
+        to.put_if_wanted(popped as *mut c_void);
+        Ok(())
     }
 
     fn cuCtxSetCurrent(context: *mut c_void) {
         set_current(address(context))
     }
 
-    fn cuCtxGetCurrent(to: *mut *mut c_void) {
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, top().unwrap_or(0) as *mut c_void) }
+    fn cuCtxGetCurrent(to: OutPtr<*mut c_void>) {
+        to.put(top().unwrap_or(0) as *mut c_void)
     }
 
-    fn cuDevicePrimaryCtxRetain(to: *mut *mut c_void, of: c_int) {
+    fn cuDevicePrimaryCtxRetain(to: OutPtr<*mut c_void>, of: c_int) {
         device::only(of)?;
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, PRIMARY as *mut c_void)? };
+        to.put(PRIMARY as *mut c_void)?;
         with_contexts(|contexts| contexts.primary_uses += 1);
         Ok(())
     }
@@ -207,51 +195,42 @@ driver! { Init:
         Ok(())
     }
 
-    fn cuDevicePrimaryCtxGetState(of: c_int, flags: *mut c_uint, active: *mut c_int) {
+    fn cuDevicePrimaryCtxGetState(of: c_int, flags: OutPtr<c_uint>, active: OutPtr<c_int>) {
         device::only(of)?;
         let (own, uses) = with_contexts(|contexts| (contexts.primary_flags, contexts.primary_uses));
-        // SAFETY: the program passes `flags` as null or room for an unsigned int; `active` as null or room for an int.
-        unsafe {
-            give(flags, own)?;
-            give(active, (uses > 0).into())
-        }
+        flags.put(own)?;
+        active.put((uses > 0).into())
     }
 
-    fn cuCtxGetApiVersion(context: *mut c_void, to: *mut c_uint) {
+    fn cuCtxGetApiVersion(context: *mut c_void, to: OutPtr<c_uint>) {
         let context = address(context);
         if context != 0 && !is_live(context) {
             return Err(invalid(context));
         }
-        // SAFETY: the program passes `to` as null or room for an unsigned int.
-        unsafe { give(to, API_VERSION) }
+        to.put(API_VERSION)
     }
 
-    fn cuCtxGetId(context: *mut c_void, to: *mut c_ulonglong) {
+    fn cuCtxGetId(context: *mut c_void, to: OutPtr<c_ulonglong>) {
         let context = if context.is_null() { current()? } else { address(context) };
         if !is_live(context) {
             return Err(invalid(context));
         }
-        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
-        unsafe { give(to, (context ^ HANDLE_TAG) + 1) }
+        to.put((context ^ HANDLE_TAG) + 1)
     }
 }
 
-// SAFETY, of all blocks below: see the module.
 driver! { Context:
-    fn cuCtxGetDevice(to: *mut c_int) {
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, 0) }
+    fn cuCtxGetDevice(to: OutPtr<c_int>) {
+        to.put(0)
     }
 
-    fn cuCtxGetDevice_v2(to: *mut c_int, _context: *mut c_void) {
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, 0) }
+    fn cuCtxGetDevice_v2(to: OutPtr<c_int>, _context: *mut c_void) {
+        to.put(0)
     }
 
-    fn cuCtxGetFlags(to: *mut c_uint) {
+    fn cuCtxGetFlags(to: OutPtr<c_uint>) {
         let flags = flags_of(current()?);
-        // SAFETY: the program passes `to` as null or room for an unsigned int.
-        unsafe { give(to, flags) }
+        to.put(flags)
     }
 
     fn cuCtxSetFlags(flags: c_uint) {
@@ -263,18 +242,16 @@ driver! { Context:
         Ok(())
     }
 
-    fn cuStreamGetCtx(_stream: *mut c_void, to: *mut *mut c_void) {
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, current()? as *mut c_void) }
+    fn cuStreamGetCtx(_stream: *mut c_void, to: OutPtr<*mut c_void>) {
+        to.put(current()? as *mut c_void)
     }
 
     fn cuCtxSetSharedMemConfig(_config: c_int) {
         Ok(())
     }
 
-    fn cuCtxGetSharedMemConfig(to: *mut c_int) {
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, 1) }
+    fn cuCtxGetSharedMemConfig(to: OutPtr<c_int>) {
+        to.put(1)
     }
 
     fn cuCtxEnablePeerAccess(peer: *mut c_void, _flags: c_uint) {

@@ -6,7 +6,7 @@ use super::driver;
 use crate::error::{CudaError, Fault};
 use crate::ffi::copy::linear;
 use crate::ffi::work::{Wait, submit, turn_of};
-use crate::ffi::{Done, address, null, with_runtime};
+use crate::ffi::{Done, InPtr, address, with_runtime};
 use crate::runtime::{Copy3d, Extent, Runtime, Span, Work};
 
 /// `cudaMemcpyKind`.
@@ -157,17 +157,17 @@ impl Memcpy3d {
 }
 
 /// # Safety
-/// `plan` is null or points to one, whose pointers are as it says.
-unsafe fn copy_box<T: Into<Memcpy3d>>(plan: *const T, stream: *mut c_void, wait: Wait) -> Done {
-    if plan.is_null() {
-        return Err(null());
-    }
-    // SAFETY: by the contract of this function.
-    let plan: Memcpy3d = unsafe { plan.read_unaligned() }.into();
+/// What `plan` names is there until the copy is done.
+unsafe fn copy_box<T: Copy + Into<Memcpy3d>>(
+    plan: InPtr<T>,
+    stream: *mut c_void,
+    wait: Wait,
+) -> Done {
+    let plan: Memcpy3d = plan.read()?.into();
     let stream = turn_of(stream, wait)?;
     with_runtime(|runtime| {
         let work = plan.work(runtime)?;
-        // SAFETY: by the contract of this function.
+        // SAFETY: the boxes are in arrays or memory that the runtime knows, or that the program has until the copy is done.
         unsafe { submit(runtime, stream, work, wait) }
     })
 }
@@ -179,12 +179,12 @@ macro_rules! copies {
     ($($now:ident $later:ident = $kind:expr;)*) => {
         driver! { Context: $(
             fn $now(to: *mut c_void, from: *const c_void, bytes: usize) {
-                // SAFETY: see the module.
+                // SAFETY: the program has both ends until the copy is done, where they are not memory that the runtime checks.
                 unsafe { linear(address(to), address(from), bytes, $kind, LEGACY, Wait::Yes) }
             }
 
             fn $later(to: *mut c_void, from: *const c_void, bytes: usize, stream: *mut c_void) {
-                // SAFETY: see the module.
+                // SAFETY: the program has both ends until the copy is done, where they are not memory that the runtime checks.
                 unsafe { linear(address(to), address(from), bytes, $kind, stream, Wait::No) }
             }
         )* }
@@ -198,30 +198,29 @@ copies! {
     cuMemcpyDtoD_v2 cuMemcpyDtoDAsync_v2 = ON_GPU;
 }
 
-// SAFETY, of all blocks below: see the module.
 driver! { Context:
-    fn cuMemcpy2D_v2(plan: *const Memcpy2d) {
-        // SAFETY: the program passes `plan` as null or a pointer to `Memcpy2d`.
+    fn cuMemcpy2D_v2(plan: InPtr<Memcpy2d>) {
+        // SAFETY: the program keeps what `plan` names until the copy is done.
         unsafe { copy_box(plan, LEGACY, Wait::Yes) }
     }
 
-    fn cuMemcpy2DUnaligned_v2(plan: *const Memcpy2d) {
-        // SAFETY: the program passes `plan` as null or a pointer to `Memcpy2d`.
+    fn cuMemcpy2DUnaligned_v2(plan: InPtr<Memcpy2d>) {
+        // SAFETY: the program keeps what `plan` names until the copy is done.
         unsafe { copy_box(plan, LEGACY, Wait::Yes) }
     }
 
-    fn cuMemcpy2DAsync_v2(plan: *const Memcpy2d, stream: *mut c_void) {
-        // SAFETY: the program passes `plan` as null or a pointer to `Memcpy2d`.
+    fn cuMemcpy2DAsync_v2(plan: InPtr<Memcpy2d>, stream: *mut c_void) {
+        // SAFETY: the program keeps what `plan` names until the copy is done.
         unsafe { copy_box(plan, stream, Wait::No) }
     }
 
-    fn cuMemcpy3D_v2(plan: *const Memcpy3d) {
-        // SAFETY: the program passes `plan` as null or a pointer to `Memcpy3d`.
+    fn cuMemcpy3D_v2(plan: InPtr<Memcpy3d>) {
+        // SAFETY: the program keeps what `plan` names until the copy is done.
         unsafe { copy_box(plan, LEGACY, Wait::Yes) }
     }
 
-    fn cuMemcpy3DAsync_v2(plan: *const Memcpy3d, stream: *mut c_void) {
-        // SAFETY: the program passes `plan` as null or a pointer to `Memcpy3d`.
+    fn cuMemcpy3DAsync_v2(plan: InPtr<Memcpy3d>, stream: *mut c_void) {
+        // SAFETY: the program keeps what `plan` names until the copy is done.
         unsafe { copy_box(plan, stream, Wait::No) }
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_uint};
 use super::{driver, of_runtime};
 use crate::ffi::device::{self, UUID, only};
 use crate::ffi::properties::attribute;
-use crate::ffi::{give, null, with_runtime};
+use crate::ffi::{OutPtr, null, with_runtime};
 
 /// `CUdevprop`.
 #[repr(C)]
@@ -30,7 +30,7 @@ unsafe fn give_name(to: *mut c_char, room: c_int, name: &str) -> crate::ffi::Don
         return Err(null());
     }
     let bytes = &name.as_bytes()[..name.len().min(room - 1)];
-    // SAFETY: by the contract of this function; one byte is left for the NUL.
+    // SAFETY: `to` is not null, and the program has `room` bytes there, one of which is left for the NUL.
     unsafe {
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len());
         to.add(bytes.len()).write(0);
@@ -38,17 +38,14 @@ unsafe fn give_name(to: *mut c_char, room: c_int, name: &str) -> crate::ffi::Don
     Ok(())
 }
 
-// SAFETY, of all blocks below: see the module.
 driver! { Init:
-    fn cuDeviceGet(to: *mut c_int, ordinal: c_int) {
+    fn cuDeviceGet(to: OutPtr<c_int>, ordinal: c_int) {
         only(ordinal)?;
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, ordinal) }
+        to.put(ordinal)
     }
 
-    fn cuDeviceGetCount(to: *mut c_int) {
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, 1) }
+    fn cuDeviceGetCount(to: OutPtr<c_int>) {
+        to.put(1)
     }
 
     fn cuDeviceGetName(to: *mut c_char, room: c_int, of: c_int) {
@@ -58,41 +55,35 @@ driver! { Init:
         unsafe { give_name(to, room, &name) }
     }
 
-    fn cuDeviceGetUuid(to: *mut [u8; 16], of: c_int) {
+    fn cuDeviceGetUuid(to: OutPtr<[u8; 16]>, of: c_int) {
         only(of)?;
-        // SAFETY: the program passes `to` as null or room for `[u8; 16]`.
-        unsafe { give(to, UUID) }
+        to.put(UUID)
     }
 
-    fn cuDeviceGetUuid_v2(to: *mut [u8; 16], of: c_int) {
+    fn cuDeviceGetUuid_v2(to: OutPtr<[u8; 16]>, of: c_int) {
         only(of)?;
-        // SAFETY: the program passes `to` as null or room for `[u8; 16]`.
-        unsafe { give(to, UUID) }
+        to.put(UUID)
     }
 
-    fn cuDeviceTotalMem_v2(to: *mut usize, of: c_int) {
+    fn cuDeviceTotalMem_v2(to: OutPtr<usize>, of: c_int) {
         only(of)?;
         let bytes = with_runtime(|runtime| Ok(runtime.total_bytes()))?;
-        // SAFETY: the program passes `to` as null or room for a size.
-        unsafe { give(to, bytes as usize) }
+        to.put(bytes as usize)
     }
 
-    fn cuDeviceGetAttribute(to: *mut c_int, number: c_int, of: c_int) {
-        // SAFETY: the program passes `to` as null or room for an int.
+    fn cuDeviceGetAttribute(to: OutPtr<c_int>, number: c_int, of: c_int) {
+        // SAFETY: every pointer that this function passes on is an `OutPtr`.
         of_runtime(|| unsafe { device::cudaDeviceGetAttribute(to, number, of) })
     }
 
-    fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, of: c_int) {
+    fn cuDeviceComputeCapability(major: OutPtr<c_int>, minor: OutPtr<c_int>, of: c_int) {
         only(of)?;
         let values = with_runtime(|runtime| Ok([75, 76].map(|number| attribute(runtime, number))))?;
-        // SAFETY: the program passes `major` and `minor` as null or room for an int.
-        unsafe {
-            give(major, values[0].unwrap_or(0))?;
-            give(minor, values[1].unwrap_or(0))
-        }
+        major.put(values[0].unwrap_or(0))?;
+        minor.put(values[1].unwrap_or(0))
     }
 
-    fn cuDeviceGetProperties(to: *mut Properties, of: c_int) {
+    fn cuDeviceGetProperties(to: OutPtr<Properties>, of: c_int) {
         only(of)?;
         let properties = with_runtime(|runtime| {
             let value = |number| attribute(runtime, number).unwrap_or(0);
@@ -109,15 +100,13 @@ driver! { Init:
                 texture_align: value(14),
             })
         })?;
-        // SAFETY: the program passes `to` as null or room for `Properties`.
-        unsafe { give(to, properties) }
+        to.put(properties)
     }
 
-    fn cuDeviceGetP2PAttribute(to: *mut c_int, _attribute: c_int, from: c_int, peer: c_int) {
+    fn cuDeviceGetP2PAttribute(to: OutPtr<c_int>, _attribute: c_int, from: c_int, peer: c_int) {
         only(from)?;
         only(peer)?;
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, 0) }
+        to.put(0)
     }
 
     fn cuDeviceGetLuid(_to: *mut c_char, _mask: *mut c_uint, of: c_int) {
@@ -126,22 +115,19 @@ driver! { Init:
         Err(crate::error::Fault::silent(crate::error::CudaError::NOT_SUPPORTED))
     }
 
-    fn cuDeviceGetExecAffinitySupport(to: *mut c_int, _kind: c_int, of: c_int) {
+    fn cuDeviceGetExecAffinitySupport(to: OutPtr<c_int>, _kind: c_int, of: c_int) {
         only(of)?;
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, 0) }
+        to.put(0)
     }
 
-    fn cuDeviceGetTexture1DLinearMaxWidth(to: *mut usize, _format: c_int, _channels: c_uint, of: c_int) {
+    fn cuDeviceGetTexture1DLinearMaxWidth(to: OutPtr<usize>, _format: c_int, _channels: c_uint, of: c_int) {
         only(of)?;
-        // SAFETY: the program passes `to` as null or room for a size.
-        unsafe { give(to, 1 << 28) }
+        to.put(1 << 28)
     }
 
-    fn cuModuleGetLoadingMode(to: *mut c_int) {
+    fn cuModuleGetLoadingMode(to: OutPtr<c_int>) {
         // Modules are loaded whole, when they are asked for.
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, 1) }
+        to.put(1)
     }
 
     fn cuFlushGPUDirectRDMAWrites(_target: c_int, _scope: c_int) {

@@ -6,13 +6,14 @@ use super::copy::Memcpy3d;
 use super::driver;
 use super::launch::Arguments;
 use crate::error::Fault;
-use crate::ffi::graph::{MemsetNode, Place, add, instantiate, parameters, set_step};
+use crate::ffi::graph::{MemsetNode, Place, add, instantiate, set_step};
 use crate::ffi::graph_node::{self, NodeParameters};
-use crate::ffi::{address, give};
+use crate::ffi::{InPtr, OutPtr, address};
 use crate::runtime::{FunctionKey, Launch, Runtime, StreamId, Work};
 
 /// `CUDA_KERNEL_NODE_PARAMS_v2`, whose beginning is that of the first version.
 #[repr(C)]
+#[derive(Clone, Copy)]
 struct KernelNode {
     function: *const c_void,
     grid: [c_uint; 3],
@@ -24,6 +25,7 @@ struct KernelNode {
 
 /// `CUDA_KERNEL_NODE_PARAMS_v2` behind what it has in common with the first version.
 #[repr(C)]
+#[derive(Clone, Copy)]
 struct KernelNode2 {
     common: KernelNode,
     kernel: *const c_void,
@@ -47,7 +49,7 @@ impl KernelNode {
             pointers: self.pointers,
             extra: self.extra,
         };
-        // SAFETY: by the contract of this function.
+        // SAFETY: the program's lists have what the parameters of the kernel need, which it names beside them.
         let block = runtime.prepare(key, &launch, |params, bytes| unsafe {
             arguments.block(params, bytes)
         })?;
@@ -69,112 +71,86 @@ impl KernelNode2 {
 }
 
 /// # Safety
-/// As [`graph_node::work_of`].
+/// `node` points to a [`KernelNode2`] whose arguments are there.
 unsafe fn kernel_work(node: *const c_void, runtime: &mut Runtime) -> Result<Work, Fault> {
-    // SAFETY: by the contract of this function.
+    // SAFETY: `node` is in the union of parameters whose kind is that of a kernel; it has an argument for each parameter.
     unsafe {
-        let node = parameters(node.cast::<KernelNode2>())?.node();
+        let node = node.cast::<KernelNode2>().read_unaligned().node();
         node.work(runtime)
     }
 }
 
-// SAFETY, of all blocks below: see the module.
 driver! { Context:
-    fn cuGraphAddKernelNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const KernelNode) {
-        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
-        // as null or a pointer to `KernelNode`.
-        unsafe {
-            let node = parameters(node)?;
-            add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
-        }
+    fn cuGraphAddKernelNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, node: InPtr<KernelNode>) {
+        let node = node.read()?;
+        // SAFETY: `after` is null or has `count` nodes; the arguments of a kernel are there.
+        unsafe { add(&Place { to, graph, after, count }, |runtime| node.work(runtime)) }
     }
 
-    fn cuGraphAddKernelNode_v2(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const KernelNode2) {
-        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
-        // as null or a pointer to `KernelNode2`.
-        unsafe {
-            let node = parameters(node)?.node();
-            add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
-        }
+    fn cuGraphAddKernelNode_v2(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, node: InPtr<KernelNode2>) {
+        let node = node.read()?.node();
+        // SAFETY: `after` is null or has `count` nodes; the arguments of a kernel are there.
+        unsafe { add(&Place { to, graph, after, count }, |runtime| node.work(runtime)) }
     }
 
-    fn cuGraphAddMemcpyNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const Memcpy3d, _context: *mut c_void) {
-        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
-        // as null or a pointer to `Memcpy3d`.
-        unsafe {
-            let node = parameters(node)?;
-            add(&Place { to, graph, after, count }, |runtime| node.work(runtime))
-        }
+    fn cuGraphAddMemcpyNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, node: InPtr<Memcpy3d>, _context: *mut c_void) {
+        let node = node.read()?;
+        // SAFETY: `after` is null or has `count` nodes; the arguments of a kernel are there.
+        unsafe { add(&Place { to, graph, after, count }, |runtime| node.work(runtime)) }
     }
 
-    fn cuGraphAddMemsetNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, node: *const MemsetNode, _context: *mut c_void) {
-        // SAFETY: the program passes `to` as null or room for a handle; `after` as null or with `count` values; `node`
-        // as null or a pointer to `MemsetNode`.
-        unsafe {
-            let node = parameters(node)?;
-            add(&Place { to, graph, after, count }, |_| node.work())
-        }
+    fn cuGraphAddMemsetNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, node: InPtr<MemsetNode>, _context: *mut c_void) {
+        let node = node.read()?;
+        // SAFETY: `after` is null or has `count` nodes; the arguments of a kernel are there.
+        unsafe { add(&Place { to, graph, after, count }, |_| node.work()) }
     }
 
-    fn cuGraphAddNode(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, count: usize, parameter: *mut NodeParameters) {
-        // SAFETY: the program passes `to` as null or room for a handle; `parameter` as null or room for
-        // `NodeParameters`; `after` as null or with `count` values.
+    fn cuGraphAddNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, parameter: *mut NodeParameters) {
+        // SAFETY: `parameter` is null or a whole `NodeParameters`, and `after` null or `count` nodes.
         unsafe { graph_node::add_any(&Place { to, graph, after, count }, parameter, kernel_work) }
     }
 
-    fn cuGraphAddNode_v2(to: *mut *mut c_void, graph: *mut c_void, after: *const u64, _edges: *const c_void, count: usize, parameter: *mut NodeParameters) {
-        // SAFETY: the program passes `to` as null or room for a handle; `parameter` as null or room for
-        // `NodeParameters`; `after` as null or with `count` values.
+    fn cuGraphAddNode_v2(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, _edges: *const c_void, count: usize, parameter: *mut NodeParameters) {
+        // SAFETY: `parameter` is null or a whole `NodeParameters`, and `after` null or `count` nodes.
         unsafe { graph_node::add_any(&Place { to, graph, after, count }, parameter, kernel_work) }
     }
 
-    fn cuGraphExecKernelNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const KernelNode) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `KernelNode`.
-        unsafe {
-            let kernel = parameters(parameter)?;
-            set_step(executable, node, |runtime| kernel.work(runtime))
-        }
+    fn cuGraphExecKernelNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: InPtr<KernelNode>) {
+        let kernel = parameter.read()?;
+        // SAFETY: the program's kernel has an argument for each of its parameters.
+        set_step(executable, node, |runtime| unsafe { kernel.work(runtime) })
     }
 
-    fn cuGraphExecKernelNodeSetParams_v2(executable: *mut c_void, node: *mut c_void, parameter: *const KernelNode2) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `KernelNode2`.
-        unsafe {
-            let kernel = parameters(parameter)?.node();
-            set_step(executable, node, |runtime| kernel.work(runtime))
-        }
+    fn cuGraphExecKernelNodeSetParams_v2(executable: *mut c_void, node: *mut c_void, parameter: InPtr<KernelNode2>) {
+        let kernel = parameter.read()?.node();
+        // SAFETY: the program's kernel has an argument for each of its parameters.
+        set_step(executable, node, |runtime| unsafe { kernel.work(runtime) })
     }
 
-    fn cuGraphExecMemcpyNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const Memcpy3d, _context: *mut c_void) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `Memcpy3d`.
-        let copy = unsafe { parameters(parameter)? };
+    fn cuGraphExecMemcpyNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: InPtr<Memcpy3d>, _context: *mut c_void) {
+        let copy = parameter.read()?;
         set_step(executable, node, |runtime| copy.work(runtime))
     }
 
-    fn cuGraphExecMemsetNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: *const MemsetNode, _context: *mut c_void) {
-        // SAFETY: the program passes `parameter` as null or a pointer to `MemsetNode`.
-        let memset = unsafe { parameters(parameter)? };
+    fn cuGraphExecMemsetNodeSetParams(executable: *mut c_void, node: *mut c_void, parameter: InPtr<MemsetNode>, _context: *mut c_void) {
+        let memset = parameter.read()?;
         set_step(executable, node, |_| memset.work())
     }
 
-    fn cuGraphInstantiate_v2(to: *mut *mut c_void, graph: *mut c_void, failed: *mut *mut c_void, _log: *mut std::ffi::c_char, _log_bytes: usize) {
-        if !failed.is_null() {
-            // SAFETY: the program passes `failed` as null or room for a handle.
-            unsafe { give(failed, std::ptr::null_mut())? };
-        }
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { instantiate(to, graph) }
+    fn cuGraphInstantiate_v2(to: OutPtr<*mut c_void>, graph: *mut c_void, failed: OutPtr<*mut c_void>, _log: *mut std::ffi::c_char, _log_bytes: usize) {
+        failed.put_if_wanted(std::ptr::null_mut());
+        instantiate(to, graph)
     }
 
-    fn cuGraphInstantiateWithParams(to: *mut *mut c_void, graph: *mut c_void, parameter: *mut [c_ulonglong; 4]) {
+    fn cuGraphInstantiateWithParams(to: OutPtr<*mut c_void>, graph: *mut c_void, parameter: *mut [c_ulonglong; 4]) {
         // Flags, the stream of the upload, the node that failed, the verdict.
         if !parameter.is_null() {
-            // SAFETY: the program passes `parameter` as null or room for `[c_ulonglong; 4]`.
+            // SAFETY: the program has room for the four fields, of which these two are results.
             unsafe {
-                give(parameter.cast::<u64>().add(2), 0)?;
-                give(parameter.cast::<u32>().add(6), 0)?;
+                parameter.cast::<u64>().add(2).write_unaligned(0);
+                parameter.cast::<u32>().add(6).write_unaligned(0);
             }
         }
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { instantiate(to, graph) }
+        instantiate(to, graph)
     }
 }

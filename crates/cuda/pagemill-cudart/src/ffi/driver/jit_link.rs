@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::linker::{CUBIN, FAT_BINARY, LIBRARY, Link, PTX};
 use crate::error::{CudaError, Fault};
-use crate::ffi::{address, caught, complain, give, text};
+use crate::ffi::{InText, OutPtr, address, caught, complain};
 
 /// Set in handles of links, and in no address.
 const HANDLE_TAG: u64 = 0x74 << 56;
@@ -137,7 +137,7 @@ unsafe fn copy(bytes: &[u8], to: *mut c_char) -> Answer<()> {
     if to.is_null() {
         return Err(Refusal(NULL_INPUT, String::new()));
     }
-    // SAFETY: by the contract of this function; the program's room is none of this library's bytes.
+    // SAFETY: `to` is not null, and the program has asked how many bytes there are and made room for them, apart from ours.
     unsafe {
         to.cast::<u8>()
             .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
@@ -169,16 +169,15 @@ macro_rules! jit_link {
     };
 }
 
-// SAFETY, of all blocks below: see the parent module.
 jit_link! {
-    fn nvJitLinkCreate(to: *mut *mut c_void, count: c_uint, options: *const *const c_char) {
+    fn nvJitLinkCreate(to: OutPtr<*mut c_void>, count: c_uint, options: *const InText) {
         let mut own = JitLink::default();
         for index in 0..count as usize {
             if options.is_null() {
                 return Err(Refusal(NULL_INPUT, String::new()));
             }
-            // SAFETY: the program passes `options` as null or a pointer to `*const c_char`.
-            let option = unsafe { text(options.add(index).read()) }?;
+            // SAFETY: the list is not null, and has `count` options, of which this is one.
+            let option = unsafe { options.add(index).read() }.get()?;
             own.link.max_registers = max_registers(option).or(own.link.max_registers);
         }
         let handle = {
@@ -188,8 +187,7 @@ jit_link! {
             links.1.insert(handle, own);
             handle
         };
-        // SAFETY: the program passes `to` as null or room for a handle.
-        Ok(unsafe { give(to, handle as *mut c_void) }?)
+        Ok(to.put(handle as *mut c_void)?)
     }
 
     fn nvJitLinkDestroy(handle: *mut *mut c_void) {
@@ -200,8 +198,9 @@ jit_link! {
         let own = unsafe { handle.read() };
         with_link(own, |_| Ok(()))?;
         LINKS.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&address(own));
-        // SAFETY: the program passes `handle` as null or room for a handle.
-        Ok(unsafe { give(handle, std::ptr::null_mut()) }?)
+        // SAFETY: `handle` is not null, and the handle that was read from there is the program's.
+        unsafe { handle.write(std::ptr::null_mut()) };
+        Ok(())
     }
 
     fn nvJitLinkAddData(handle: *mut c_void, kind: c_int, data: *const c_void, bytes: usize, _name: *const c_char) {
@@ -212,9 +211,8 @@ jit_link! {
         add(handle, kind, unsafe { std::slice::from_raw_parts(data.cast::<u8>(), bytes) })
     }
 
-    fn nvJitLinkAddFile(handle: *mut c_void, kind: c_int, path: *const c_char) {
-        // SAFETY: the program passes `path` as null or a C string.
-        let path = unsafe { text(path) }?;
+    fn nvJitLinkAddFile(handle: *mut c_void, kind: c_int, path: InText) {
+        let path = path.get()?;
         let data = std::fs::read(path).map_err(|error| Refusal(INVALID_INPUT, format!("{path}: {error}")))?;
         add(handle, kind, &data)
     }
@@ -229,9 +227,8 @@ jit_link! {
         })
     }
 
-    fn nvJitLinkGetLinkedCubinSize(handle: *mut c_void, to: *mut usize) {
-        // SAFETY: the program passes `to` as null or room for a size.
-        Ok(unsafe { give(to, linked(handle, <[u8]>::len)?) }?)
+    fn nvJitLinkGetLinkedCubinSize(handle: *mut c_void, to: OutPtr<usize>) {
+        Ok(to.put(linked(handle, <[u8]>::len)?)?)
     }
 
     fn nvJitLinkGetLinkedCubin(handle: *mut c_void, to: *mut c_char) {
@@ -239,9 +236,8 @@ jit_link! {
         linked(handle, |text| unsafe { copy(text, to) })?
     }
 
-    fn nvJitLinkGetLinkedPtxSize(handle: *mut c_void, to: *mut usize) {
-        // SAFETY: the program passes `to` as null or room for a size.
-        Ok(unsafe { give(to, linked(handle, <[u8]>::len)?) }?)
+    fn nvJitLinkGetLinkedPtxSize(handle: *mut c_void, to: OutPtr<usize>) {
+        Ok(to.put(linked(handle, <[u8]>::len)?)?)
     }
 
     fn nvJitLinkGetLinkedPtx(handle: *mut c_void, to: *mut c_char) {
@@ -257,9 +253,8 @@ jit_link! {
         Err(Refusal(LTO_NOT_ENABLED, String::new()))
     }
 
-    fn nvJitLinkGetErrorLogSize(handle: *mut c_void, to: *mut usize) {
-        // SAFETY: the program passes `to` as null or room for a size.
-        Ok(unsafe { give(to, errors(handle)?.len()) }?)
+    fn nvJitLinkGetErrorLogSize(handle: *mut c_void, to: OutPtr<usize>) {
+        Ok(to.put(errors(handle)?.len())?)
     }
 
     fn nvJitLinkGetErrorLog(handle: *mut c_void, to: *mut c_char) {
@@ -267,21 +262,17 @@ jit_link! {
         unsafe { copy(&errors(handle)?, to) }
     }
 
-    fn nvJitLinkGetInfoLogSize(handle: *mut c_void, to: *mut usize) {
+    fn nvJitLinkGetInfoLogSize(handle: *mut c_void, to: OutPtr<usize>) {
         with_link(handle, |_| Ok(()))?;
-        // SAFETY: the program passes `to` as null or room for a size.
-        Ok(unsafe { give(to, 0) }?)
+        Ok(to.put(0)?)
     }
 
     fn nvJitLinkGetInfoLog(handle: *mut c_void, _to: *mut c_char) {
         with_link(handle, |_| Ok(()))
     }
 
-    fn nvJitLinkVersion(major: *mut c_uint, minor: *mut c_uint) {
-        // SAFETY: the program passes `major` and `minor` as null or room for an unsigned int.
-        unsafe {
-            give(major, VERSION.0)?;
-            Ok(give(minor, VERSION.1)?)
-        }
+    fn nvJitLinkVersion(major: OutPtr<c_uint>, minor: OutPtr<c_uint>) {
+        major.put(VERSION.0)?;
+        Ok(minor.put(VERSION.1)?)
     }
 }

@@ -7,7 +7,7 @@ use pagemill_ptx::Param;
 use super::driver;
 use crate::error::{CudaError, Fault};
 use crate::ffi::launch::{LaunchAttribute, apply_attributes, pack, run};
-use crate::ffi::{Done, address, give, null, with_runtime};
+use crate::ffi::{Done, InPtr, OutPtr, address, null, with_runtime};
 use crate::runtime::{FunctionKey, Launch, StreamId};
 
 /// `CU_LAUNCH_PARAM_*`: what stands before each value of the `extra` list.
@@ -17,6 +17,7 @@ const BUFFER_BYTES: usize = 2;
 
 /// `CUlaunchConfig`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 struct Config {
     grid: [c_uint; 3],
     block: [c_uint; 3],
@@ -40,10 +41,10 @@ impl Arguments {
     /// Both lists are null or as the driver API wants them.
     pub(super) unsafe fn block(self, params: &[Param], bytes: u32) -> Result<Vec<u8>, Fault> {
         if !self.pointers.is_null() || self.extra.is_null() {
-            // SAFETY: by the contract of this function.
+            // SAFETY: the list has a pointer for each of `params`, to as many bytes as the parameter has.
             return unsafe { pack(self.pointers, params, bytes) };
         }
-        // SAFETY: by the contract of this function.
+        // SAFETY: it is not null, and the driver API wants an end in it; the buffer is copied before the launch returns.
         let mut block = unsafe { buffer(self.extra) }?.to_vec();
         // Compilers of other languages leave the padding behind the last argument away.
         if block.len() > bytes as usize {
@@ -66,7 +67,7 @@ unsafe fn buffer<'a>(extra: *const *const c_void) -> Result<&'a [u8], Fault> {
     let (mut start, mut bytes) = (std::ptr::null::<u8>(), None);
     let mut at = extra;
     loop {
-        // SAFETY: by the contract of this function.
+        // SAFETY: the list has its end further on: this is a name or that end.
         let name = unsafe { at.read_unaligned() } as usize;
         if name == END {
             break;
@@ -91,7 +92,7 @@ unsafe fn buffer<'a>(extra: *const *const c_void) -> Result<&'a [u8], Fault> {
     }
     match bytes {
         Some(0) => Ok(&[]),
-        // SAFETY: by the contract of this function.
+        // SAFETY: the buffer is not null, and has as many bytes as the value of `BUFFER_BYTES` says.
         Some(bytes) if !start.is_null() => Ok(unsafe { std::slice::from_raw_parts(start, bytes) }),
         _ => Err(null()),
     }
@@ -100,13 +101,9 @@ unsafe fn buffer<'a>(extra: *const *const c_void) -> Result<&'a [u8], Fault> {
 /// The launch that a configuration describes.
 ///
 /// # Safety
-/// `config` is null or points to one, whose attributes are there.
-unsafe fn described(config: *const Config) -> Result<Launch, Fault> {
-    if config.is_null() {
-        return Err(null());
-    }
-    // SAFETY: by the contract of this function.
-    let config = unsafe { config.read_unaligned() };
+/// The attributes that `config` points to are there.
+unsafe fn described(config: InPtr<Config>) -> Result<Launch, Fault> {
+    let config = config.read()?;
     let shape = Launch {
         grid: config.grid,
         block: config.block,
@@ -115,7 +112,7 @@ unsafe fn described(config: *const Config) -> Result<Launch, Fault> {
         cooperative: false,
         cluster: None,
     };
-    // SAFETY: by the contract of this function.
+    // SAFETY: a program's configuration has the list beside its length.
     unsafe { apply_attributes(shape, config.attributes, config.attribute_count) }
 }
 
@@ -123,11 +120,12 @@ unsafe fn described(config: *const Config) -> Result<Launch, Fault> {
 /// As [`Arguments::block`].
 unsafe fn launch(function: *const c_void, shape: &Launch, arguments: Arguments) -> Done {
     let key = FunctionKey(address(function));
-    // SAFETY: by the contract of this function.
-    unsafe { run(key, shape, |params, bytes| arguments.block(params, bytes)) }
+    // SAFETY: `params` are those of the kernel for which the program made its lists; they stay until the launch returns.
+    run(key, shape, |params, bytes| unsafe {
+        arguments.block(params, bytes)
+    })
 }
 
-// SAFETY, of all blocks below: see the module.
 driver! { Context:
     fn cuLaunchKernel(function: *const c_void, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint, block_z: c_uint, shared_bytes: c_uint, stream: *mut c_void, pointers: *const *const c_void, extra: *const *const c_void) {
         let shape = Launch {
@@ -156,31 +154,29 @@ driver! { Context:
         unsafe { launch(function, &shape, Arguments { pointers, extra: std::ptr::null() }) }
     }
 
-    fn cuLaunchKernelEx(config: *const Config, function: *const c_void, pointers: *const *const c_void, extra: *const *const c_void) {
+    fn cuLaunchKernelEx(config: InPtr<Config>, function: *const c_void, pointers: *const *const c_void, extra: *const *const c_void) {
         // SAFETY: the program passes `config` as null or a pointer to `Config`; `pointers` as null or a pointer to an
         // address; `extra` as null or a pointer to an address.
         unsafe { launch(function, &described(config)?, Arguments { pointers, extra }) }
     }
 
-    fn cuOccupancyMaxActiveClusters(to: *mut c_int, function: *const c_void, config: *const Config) {
+    fn cuOccupancyMaxActiveClusters(to: OutPtr<c_int>, function: *const c_void, config: InPtr<Config>) {
         let key = FunctionKey(address(function));
-        // SAFETY: the program passes `config` as null or a pointer to `Config`.
+        // SAFETY: the program's `config` has as many attributes as it says.
         let shape = unsafe { described(config)? };
         let clusters = with_runtime(|runtime| runtime.active_clusters(key, &shape))?;
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, clusters as c_int) }
+        to.put(clusters as c_int)
     }
 
-    fn cuOccupancyMaxPotentialClusterSize(to: *mut c_int, function: *const c_void, config: *const Config) {
+    fn cuOccupancyMaxPotentialClusterSize(to: OutPtr<c_int>, function: *const c_void, config: InPtr<Config>) {
         let key = FunctionKey(address(function));
-        // SAFETY: the program passes `config` as null or a pointer to `Config`.
+        // SAFETY: the program's `config` has as many attributes as it says.
         let shape = unsafe { described(config)? };
         let blocks = with_runtime(|runtime| runtime.largest_cluster(key, &shape))?;
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, blocks as c_int) }
+        to.put(blocks as c_int)
     }
 
-    fn cuOccupancyMaxPotentialBlockSize(grid: *mut c_int, block: *mut c_int, function: *const c_void, shared_of: Option<extern "C" fn(c_int) -> usize>, shared_bytes: usize, limit: c_int) {
+    fn cuOccupancyMaxPotentialBlockSize(grid: OutPtr<c_int>, block: OutPtr<c_int>, function: *const c_void, shared_of: Option<extern "C" fn(c_int) -> usize>, shared_bytes: usize, limit: c_int) {
         let key = FunctionKey(address(function));
         let shared = |threads: u32| shared_of.map_or(shared_bytes as u64, |shared| shared(threads as c_int) as u64);
         let most = with_runtime(|runtime| Ok(runtime.function_attributes(key)?.max_threads_per_block))?;
@@ -194,10 +190,7 @@ driver! { Context:
             }
         }
         let sms = with_runtime(|runtime| Ok(runtime.machine().sm.count))?;
-        // SAFETY: the program passes `grid` and `block` as null or room for an int.
-        unsafe {
-            give(grid, (best_blocks * sms) as c_int)?;
-            give(block, best_threads as c_int)
-        }
+        grid.put((best_blocks * sms) as c_int)?;
+        block.put(best_threads as c_int)
     }
 }

@@ -9,7 +9,7 @@ use super::module::{JitOptions, ptx};
 use crate::error::{CudaError, Fault};
 use crate::fatbin::ptx_images;
 use crate::ffi::library::limit_line;
-use crate::ffi::{Done, address, give, null, text};
+use crate::ffi::{Done, InText, OutPtr, address, null};
 use crate::linked_ptx::link;
 
 /// Set in handles of links, and in no address.
@@ -99,9 +99,8 @@ fn add(handle: *mut c_void, kind: c_int, bytes: &[u8]) -> Done {
     with_link(handle, |link| link.add(kind, bytes))
 }
 
-// SAFETY, of all blocks below: see the module.
 driver! { Context:
-    fn cuLinkCreate_v2(count: c_uint, names: *const c_int, values: *mut *mut c_void, to: *mut *mut c_void) {
+    fn cuLinkCreate_v2(count: c_uint, names: *const c_int, values: *mut *mut c_void, to: OutPtr<*mut c_void>) {
         // SAFETY: the program passes `values` as null or room for a handle; `names` as null or with `count` values.
         let max_registers = unsafe { JitOptions { count, names, values }.max_registers() };
         let handle = {
@@ -111,8 +110,7 @@ driver! { Context:
             links.1.insert(handle, Link { max_registers, ..Link::default() });
             handle
         };
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, handle as *mut c_void) }
+        to.put(handle as *mut c_void)
     }
 
     fn cuLinkAddData_v2(handle: *mut c_void, kind: c_int, data: *mut c_void, bytes: usize, _name: *const c_char, count: c_uint, names: *const c_int, values: *mut *mut c_void) {
@@ -126,27 +124,21 @@ driver! { Context:
         }
     }
 
-    fn cuLinkAddFile_v2(handle: *mut c_void, kind: c_int, path: *const c_char, count: c_uint, names: *const c_int, values: *mut *mut c_void) {
-        // SAFETY: the program passes `path` as null or a C string.
-        let path = unsafe { text(path) }?;
+    fn cuLinkAddFile_v2(handle: *mut c_void, kind: c_int, path: InText, count: c_uint, names: *const c_int, values: *mut *mut c_void) {
+        let path = path.get()?;
         let data = std::fs::read(path)
             .map_err(|error| Fault::new(CudaError::FILE_NOT_FOUND, format!("{path}: {error}")))?;
         // SAFETY: the program passes `values` as null or room for a handle; `names` as null or with `count` values.
         unsafe { JitOptions { count, names, values }.log(add(handle, kind, &data)) }
     }
 
-    fn cuLinkComplete(handle: *mut c_void, to: *mut *mut c_void, bytes: *mut usize) {
+    fn cuLinkComplete(handle: *mut c_void, to: OutPtr<*mut c_void>, bytes: OutPtr<usize>) {
         let (at, size) = with_link(handle, |own| {
             let text = own.complete();
             Ok((text.as_mut_ptr(), text.len()))
         })?;
-        // SAFETY: the program passes `to` as null or room for a handle; `bytes` as null or room for a size.
-        unsafe {
-            give(to, at.cast())?;
-            if !bytes.is_null() {
-                give(bytes, size)?;
-            }
-        }
+        to.put(at.cast())?;
+        bytes.put_if_wanted(size);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use super::context::current;
 use super::{driver, of_runtime};
 use crate::error::{CudaError, Fault};
 use crate::ffi::work::{Wait, submit};
-use crate::ffi::{Done, address, give, memory, null, with_runtime};
+use crate::ffi::{Done, OutPtr, address, memory, null, with_runtime};
 use crate::runtime::{Extent, Side, Span, StreamId, Work};
 
 /// `CUpointer_attribute`.
@@ -29,6 +29,13 @@ mod pointer {
     pub(super) const MEMPOOL: i32 = 17;
 }
 
+/// # Safety
+/// `to` is null or points to room for a `T`.
+unsafe fn give<T>(to: *mut c_void, value: T) -> Done {
+    // SAFETY: an attribute's room is that of its value, which nothing else uses during the call.
+    unsafe { OutPtr::new(to.cast()) }.put(value)
+}
+
 /// Writes the value of a `CUpointer_attribute`.
 ///
 /// # Safety
@@ -41,39 +48,36 @@ unsafe fn give_attribute(to: *mut c_void, number: c_int, at: u64) -> Done {
         return Err(unknown);
     }
     let none = || Err(Fault::silent(CudaError::INVALID_VALUE));
-    // SAFETY: by the contract of this function.
+    // SAFETY: `to` is null, or the program has room there for the attribute of that number, whose type is that of the value.
     unsafe {
         match number {
-            pointer::CONTEXT => give(to.cast(), current()?),
+            pointer::CONTEXT => give(to, current()?),
             // Host, or device: managed memory is the latter.
-            pointer::MEMORY_TYPE => give(to.cast(), if side == Side::Pinned { 1u32 } else { 2 }),
-            pointer::DEVICE_POINTER => give(to.cast(), at),
+            pointer::MEMORY_TYPE => give(to, if side == Side::Pinned { 1u32 } else { 2 }),
+            pointer::DEVICE_POINTER => give(to, at),
             pointer::HOST_POINTER if side == Side::Device => none(),
-            pointer::HOST_POINTER => give(to.cast(), at),
-            pointer::SYNC_MEMOPS => give(to.cast(), 1u32),
-            pointer::BUFFER_ID => give(to.cast(), start),
-            pointer::IS_MANAGED => give(to.cast(), u32::from(side == Side::Managed)),
-            pointer::DEVICE_ORDINAL => give(to.cast(), 0i32),
+            pointer::HOST_POINTER => give(to, at),
+            pointer::SYNC_MEMOPS => give(to, 1u32),
+            pointer::BUFFER_ID => give(to, start),
+            pointer::IS_MANAGED => give(to, u32::from(side == Side::Managed)),
+            pointer::DEVICE_ORDINAL => give(to, 0i32),
             pointer::IS_LEGACY_CUDA_IPC_CAPABLE | pointer::IS_GPU_DIRECT_RDMA_CAPABLE => {
-                give(to.cast(), 0u32)
+                give(to, 0u32)
             }
-            pointer::RANGE_START => give(to.cast(), start),
-            pointer::RANGE_SIZE => give(to.cast(), bytes),
-            pointer::MAPPED => give(to.cast(), 1u32),
-            pointer::ALLOWED_HANDLE_TYPES => give(to.cast(), 0u64),
+            pointer::RANGE_START => give(to, start),
+            pointer::RANGE_SIZE => give(to, bytes),
+            pointer::MAPPED => give(to, 1u32),
+            pointer::ALLOWED_HANDLE_TYPES => give(to, 0u64),
             // Reading and writing.
-            pointer::ACCESS_FLAGS => give(to.cast(), 3u32),
-            pointer::MEMPOOL => give(to.cast(), 0u64),
+            pointer::ACCESS_FLAGS => give(to, 3u32),
+            pointer::MEMPOOL => give(to, 0u64),
             _ => none(),
         }
     }
 }
 
 /// Fills `rows` rows of `width` elements.
-///
-/// # Safety
-/// As `submit`.
-unsafe fn set(
+fn set(
     to: *mut c_void,
     pitch: usize,
     element: &[u8],
@@ -102,31 +106,22 @@ unsafe fn set(
     };
     let stream = StreamId(address(stream));
     let work = Work::Fill(span, extent, element.to_vec());
-    // SAFETY: by the contract of this function.
+    // SAFETY: this is no copy: a fill reaches only memory that the runtime knows.
     with_runtime(|runtime| unsafe { submit(runtime, stream, work, Wait::No) })
 }
 
 const LEGACY: *mut c_void = std::ptr::null_mut();
 
-// SAFETY, of all blocks below: see the module.
 driver! { Context:
-    fn cuMemGetAddressRange_v2(start: *mut u64, bytes: *mut usize, at: u64) {
+    fn cuMemGetAddressRange_v2(start: OutPtr<u64>, bytes: OutPtr<usize>, at: u64) {
         let found = with_runtime(|runtime| Ok(runtime.allocation(at)))?;
         let found = found.ok_or_else(|| Fault::new(CudaError::NOT_FOUND, format!("{at:#x} is in no allocation")))?;
-        // SAFETY: the program passes `start` as null or room for a number of 64 bits; `bytes` as null or room for a
-        // size.
-        unsafe {
-            if !start.is_null() {
-                give(start, found.0)?;
-            }
-            if !bytes.is_null() {
-                give(bytes, found.1 as usize)?;
-            }
-        }
+        start.put_if_wanted(found.0);
+        bytes.put_if_wanted(found.1 as usize);
         Ok(())
     }
 
-    fn cuMemAllocPitch_v2(to: *mut *mut c_void, pitch: *mut usize, width: usize, rows: usize, _element: c_uint) {
+    fn cuMemAllocPitch_v2(to: OutPtr<*mut c_void>, pitch: OutPtr<usize>, width: usize, rows: usize, _element: c_uint) {
         // SAFETY: the program passes `to` as null or room for a handle; `pitch` as null or room for a size.
         of_runtime(|| unsafe { memory::cudaMallocPitch(to, pitch, width, rows) })
     }
@@ -147,9 +142,9 @@ driver! { Context:
                 // What is not known of a pointer is zero.
                 if give_attribute(room, number, at).is_err() && !room.is_null() {
                     match number {
-                        pointer::DEVICE_ORDINAL => give(room.cast(), -2i32)?,
-                        pointer::MEMORY_TYPE | pointer::IS_MANAGED => give(room.cast(), 0u32)?,
-                        pointer::CONTEXT | pointer::DEVICE_POINTER | pointer::HOST_POINTER => give(room.cast(), 0u64)?,
+                        pointer::DEVICE_ORDINAL => give(room, -2i32)?,
+                        pointer::MEMORY_TYPE | pointer::IS_MANAGED => give(room, 0u32)?,
+                        pointer::CONTEXT | pointer::DEVICE_POINTER | pointer::HOST_POINTER => give(room, 0u64)?,
                         _ => {}
                     }
                 }
@@ -167,57 +162,46 @@ driver! { Context:
     }
 
     fn cuMemsetD8_v2(to: *mut c_void, value: u8, count: usize) {
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(to, count, &[value], (count, 1), LEGACY) }
+        set(to, count, &[value], (count, 1), LEGACY)
     }
 
     fn cuMemsetD16_v2(to: *mut c_void, value: u16, count: usize) {
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(to, count, &value.to_le_bytes(), (count, 1), LEGACY) }
+        set(to, count, &value.to_le_bytes(), (count, 1), LEGACY)
     }
 
     fn cuMemsetD32_v2(to: *mut c_void, value: u32, count: usize) {
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(to, count, &value.to_le_bytes(), (count, 1), LEGACY) }
+        set(to, count, &value.to_le_bytes(), (count, 1), LEGACY)
     }
 
     fn cuMemsetD8Async(to: *mut c_void, value: u8, count: usize, stream: *mut c_void) {
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(to, count, &[value], (count, 1), stream) }
+        set(to, count, &[value], (count, 1), stream)
     }
 
     fn cuMemsetD16Async(to: *mut c_void, value: u16, count: usize, stream: *mut c_void) {
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(to, count, &value.to_le_bytes(), (count, 1), stream) }
+        set(to, count, &value.to_le_bytes(), (count, 1), stream)
     }
 
     fn cuMemsetD32Async(to: *mut c_void, value: u32, count: usize, stream: *mut c_void) {
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(to, count, &value.to_le_bytes(), (count, 1), stream) }
+        set(to, count, &value.to_le_bytes(), (count, 1), stream)
     }
 
     fn cuMemsetD2D8_v2(to: *mut c_void, pitch: usize, value: u8, width: usize, rows: usize) {
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(to, pitch, &[value], (width, rows), LEGACY) }
+        set(to, pitch, &[value], (width, rows), LEGACY)
     }
 
     fn cuMemsetD2D16_v2(to: *mut c_void, pitch: usize, value: u16, width: usize, rows: usize) {
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(to, pitch, &value.to_le_bytes(), (width, rows), LEGACY) }
+        set(to, pitch, &value.to_le_bytes(), (width, rows), LEGACY)
     }
 
     fn cuMemsetD2D32_v2(to: *mut c_void, pitch: usize, value: u32, width: usize, rows: usize) {
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(to, pitch, &value.to_le_bytes(), (width, rows), LEGACY) }
+        set(to, pitch, &value.to_le_bytes(), (width, rows), LEGACY)
     }
 
     fn cuMemsetD2D8Async(to: *mut c_void, pitch: usize, value: u8, width: usize, rows: usize, stream: *mut c_void) {
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(to, pitch, &[value], (width, rows), stream) }
+        set(to, pitch, &[value], (width, rows), stream)
     }
 
     fn cuMemsetD2D32Async(to: *mut c_void, pitch: usize, value: u32, width: usize, rows: usize, stream: *mut c_void) {
-        // SAFETY: where it is not the device's, the program owns the memory that is set, as long as it says.
-        unsafe { set(to, pitch, &value.to_le_bytes(), (width, rows), stream) }
+        set(to, pitch, &value.to_le_bytes(), (width, rows), stream)
     }
 }

@@ -1,7 +1,7 @@
 //! The driver API, the second border over the same runtime: handles are those of the runtime API, so that a program may
 //! use both. See `docs/adr/0016-cuda-driver.md`.
 //!
-//! What all of its `unsafe` rests on is as in the parent module, with the driver API's contract.
+//! The program keeps the contract of the driver API, as that of the runtime.
 
 mod context;
 mod copy;
@@ -22,7 +22,7 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{CudaError, Done, Fault, LAST_ERROR, caught, complain, give};
+use super::{CudaError, Done, Fault, InPtr, LAST_ERROR, OutPtr, caught, complain};
 use crate::error::driver_error;
 
 /// What has to be true before a function of the driver may be called.
@@ -45,7 +45,7 @@ macro_rules! driver {
                 clippy::too_many_arguments,
                 reason = "names and parameters are those of CUDA"
             )]
-            // SAFETY: see the module.
+            // SAFETY: the prefix keeps the name from any other library's; the shims pass on the arguments as the program's.
             unsafe extern "C" fn $name($($argument: $type),*) -> i32 {
                 $crate::ffi::driver::guard(
                     stringify!($name), $crate::ffi::driver::Needs::$needs, || $body)
@@ -128,32 +128,23 @@ driver! { Nothing:
         Ok(())
     }
 
-    fn cuDriverGetVersion(to: *mut c_int) {
-        // SAFETY: see the module.
-        unsafe { give(to, super::device::DRIVER_VERSION) }
+    fn cuDriverGetVersion(to: OutPtr<c_int>) {
+        to.put(super::device::DRIVER_VERSION)
     }
 
-    fn cuGetErrorName(code: c_int, to: *mut *const c_char) {
+    fn cuGetErrorName(code: c_int, to: OutPtr<*const c_char>) {
         let (name, _) = driver_error(code).ok_or_else(|| Fault::silent(CudaError::INVALID_VALUE))?;
-        // SAFETY: see the module.
-        unsafe { give(to, name.as_ptr()) }
+        to.put(name.as_ptr())
     }
 
-    fn cuGetErrorString(code: c_int, to: *mut *const c_char) {
+    fn cuGetErrorString(code: c_int, to: OutPtr<*const c_char>) {
         let (_, text) = driver_error(code).ok_or_else(|| Fault::silent(CudaError::INVALID_VALUE))?;
-        // SAFETY: see the module.
-        unsafe { give(to, text.as_ptr()) }
+        to.put(text.as_ptr())
     }
 
-    fn cuGetExportTable(to: *mut *const std::ffi::c_void, id: *const [u8; 16]) {
-        if id.is_null() {
-            return Err(super::null());
-        }
-        // SAFETY: see the module.
-        let id = unsafe {
-            give(to, std::ptr::null())?;
-            id.read_unaligned()
-        };
+    fn cuGetExportTable(to: OutPtr<*const std::ffi::c_void>, id: InPtr<[u8; 16]>) {
+        let id = id.read()?;
+        to.put(std::ptr::null())?;
         if id == RUNTIME_TABLE {
             super::start::note_stripped();
         }

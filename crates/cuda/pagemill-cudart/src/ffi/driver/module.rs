@@ -1,13 +1,13 @@
 //! Modules and libraries, which are one thing here, and what is in them.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_int, c_uint, c_void};
 
 use super::driver;
 use crate::error::{CudaError, Fault};
 use crate::ffi::launch::cluster_attribute;
 use crate::ffi::library::{image, load, load_file, unload};
 use crate::ffi::properties::compute_capability;
-use crate::ffi::{Done, address, give, null, text, with_runtime};
+use crate::ffi::{Done, InText, OutPtr, address, null, with_runtime};
 use crate::runtime::FunctionKey;
 
 /// `CU_JIT_MAX_REGISTERS`.
@@ -30,7 +30,7 @@ impl JitOptions {
         if self.names.is_null() || self.values.is_null() {
             return None;
         }
-        // SAFETY: by the contract of this function.
+        // SAFETY: neither list is null, and both have `count` elements, which stay during the call.
         (0..self.count as usize).find_map(|index| unsafe {
             (self.names.add(index).read_unaligned() == name)
                 .then(|| self.values.add(index).read_unaligned())
@@ -42,7 +42,7 @@ impl JitOptions {
     /// # Safety
     /// As [`JitOptions::value`].
     pub(super) unsafe fn max_registers(&self) -> Option<u32> {
-        // SAFETY: by the contract of this function.
+        // SAFETY: the program's two lists of options are of one length, `count`.
         let value = unsafe { self.value(MAX_REGISTERS) }?;
         // The option is a number of 32 bits in the place of a pointer.
         Some(value as usize as u32).filter(|&most| most > 0)
@@ -60,7 +60,7 @@ impl JitOptions {
         else {
             return outcome;
         };
-        // SAFETY: by the contract of this function.
+        // SAFETY: the program's two lists of options are of one length, `count`.
         let (log, room) = unsafe { (self.value(ERROR_LOG), self.value(ERROR_LOG_BYTES)) };
         let (Some(log), Some(room)) = (log, room) else {
             return outcome;
@@ -70,7 +70,7 @@ impl JitOptions {
             return outcome;
         }
         let bytes = &message.as_bytes()[..message.len().min(room - 1)];
-        // SAFETY: by the contract of this function; one byte is left for the NUL.
+        // SAFETY: the log is not null, and the program has the `room` bytes there that its option says: one is left for the NUL.
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), log.cast::<u8>(), bytes.len());
             log.cast::<u8>().add(bytes.len()).write(0);
@@ -80,20 +80,16 @@ impl JitOptions {
 }
 
 /// # Safety
-/// `to` is null or points to room for a handle; `code` is null or points to device code.
-unsafe fn load_data(to: *mut *mut c_void, code: *const c_void, options: &JitOptions) -> Done {
-    if to.is_null() {
-        return Err(null());
+/// `code` is null or points to device code; the lists of `options` are as long as they say.
+unsafe fn load_data(to: OutPtr<*mut c_void>, code: *const c_void, options: &JitOptions) -> Done {
+    to.needed()?;
+    // SAFETY: `code` is null or device code, which says how long it is; both lists of options are of one length.
+    let (loaded, most) = unsafe { (options.log(load(code))?, options.max_registers()) };
+    if let Some(most) = most {
+        let number = image(loaded)?;
+        with_runtime(|runtime| runtime.limit_registers(number, most))?;
     }
-    // SAFETY: by the contract of this function.
-    unsafe {
-        let loaded = options.log(load(code))?;
-        if let Some(most) = options.max_registers() {
-            let number = image(loaded)?;
-            with_runtime(|runtime| runtime.limit_registers(number, most))?;
-        }
-        give(to, loaded)
-    }
+    to.put(loaded)
 }
 
 const NO_OPTIONS: JitOptions = JitOptions {
@@ -102,25 +98,15 @@ const NO_OPTIONS: JitOptions = JitOptions {
     values: std::ptr::null_mut(),
 };
 
-/// # Safety
-/// As [`load_data`], with the name of a file.
-unsafe fn load_from(to: *mut *mut c_void, file: *const c_char) -> Done {
-    if to.is_null() {
-        return Err(null());
-    }
-    // SAFETY: by the contract of this function.
-    unsafe { give(to, load_file(text(file)?)?) }
+fn load_from(to: OutPtr<*mut c_void>, file: InText) -> Done {
+    to.needed()?;
+    to.put(load_file(file.get()?)?)
 }
 
-/// # Safety
-/// `to` is null or points to room for a handle; `name` is null or a C string.
-unsafe fn function(to: *mut *mut c_void, module: *mut c_void, name: *const c_char) -> Done {
-    if to.is_null() {
-        return Err(null());
-    }
+fn function(to: OutPtr<*mut c_void>, module: *mut c_void, name: InText) -> Done {
+    to.needed()?;
     let image = image(module)?;
-    // SAFETY: by the contract of this function.
-    let name = unsafe { text(name) }?;
+    let name = name.get()?;
     let key =
         with_runtime(|runtime| runtime.kernel_of_image(image, name)).map_err(
             |fault| match fault.code {
@@ -131,31 +117,20 @@ unsafe fn function(to: *mut *mut c_void, module: *mut c_void, name: *const c_cha
                 _ => fault,
             },
         )?;
-    // SAFETY: by the contract of this function.
-    unsafe { give(to, key.0 as *mut c_void) }
+    to.put(key.0 as *mut c_void)
 }
 
-/// # Safety
-/// `to` and `bytes` are null or point to room for what they name; `name` is null or a C string.
-unsafe fn global(
-    to: *mut *mut c_void,
-    bytes: *mut usize,
+fn global(
+    to: OutPtr<*mut c_void>,
+    bytes: OutPtr<usize>,
     module: *mut c_void,
-    name: *const c_char,
+    name: InText,
 ) -> Done {
     let image = image(module)?;
-    // SAFETY: by the contract of this function.
-    let name = unsafe { text(name) }?;
+    let name = name.get()?;
     let (at, size) = with_runtime(|runtime| runtime.global_of_image(image, name))?;
-    // SAFETY: by the contract of this function.
-    unsafe {
-        if !bytes.is_null() {
-            give(bytes, size as usize)?;
-        }
-        if !to.is_null() {
-            give(to, at as *mut c_void)?;
-        }
-    }
+    bytes.put_if_wanted(size as usize);
+    to.put_if_wanted(at as *mut c_void);
     Ok(())
 }
 
@@ -174,8 +149,8 @@ unsafe fn functions(to: *mut *mut c_void, room: c_uint, module: *mut c_void) -> 
         return Err(null());
     }
     for (index, key) in keys.iter().enumerate().take(room as usize) {
-        // SAFETY: by the contract of this function.
-        unsafe { give(to.add(index), key.0 as *mut c_void)? };
+        // SAFETY: `to` is not null, and the program has room for `room` handles there, of which this is one.
+        unsafe { to.add(index).write_unaligned(key.0 as *mut c_void) };
     }
     Ok(())
 }
@@ -213,13 +188,11 @@ fn attribute(function: *const c_void, number: c_int) -> Result<c_int, Fault> {
     })
 }
 
-/// # Safety
-/// The pointers are null or point to room for what they name.
-unsafe fn parameter(
+fn parameter(
     function: *const c_void,
     index: usize,
-    offset: *mut usize,
-    bytes: *mut usize,
+    offset: OutPtr<usize>,
+    bytes: OutPtr<usize>,
 ) -> Done {
     let key = FunctionKey(address(function));
     let found = with_runtime(|runtime| {
@@ -227,69 +200,54 @@ unsafe fn parameter(
         Ok(parameter.map(|parameter| (parameter.offset as usize, parameter.bytes as usize)))
     })?;
     let found = found.ok_or_else(|| Fault::silent(CudaError::INVALID_VALUE))?;
-    // SAFETY: by the contract of this function.
-    unsafe {
-        give(offset, found.0)?;
-        if !bytes.is_null() {
-            give(bytes, found.1)?;
-        }
-    }
+    offset.put(found.0)?;
+    bytes.put_if_wanted(found.1);
     Ok(())
 }
 
 /// How many parameters a kernel has.
-///
-/// # Safety
-/// `to` is null or points to room for a number.
-unsafe fn count_parameters(function: *const c_void, to: *mut usize) -> Done {
+fn count_parameters(function: *const c_void, to: OutPtr<usize>) -> Done {
     let key = FunctionKey(address(function));
     let count = with_runtime(|runtime| Ok(runtime.parameters(key)?.len()))?;
-    // SAFETY: the caller promises that `to` is null or has room.
-    unsafe { give(to, count) }
+    to.put(count)
 }
 
-// SAFETY, of all blocks below: see the module.
 driver! { Context:
-    fn cuModuleLoadData(to: *mut *mut c_void, code: *const c_void) {
+    fn cuModuleLoadData(to: OutPtr<*mut c_void>, code: *const c_void) {
         // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { load_data(to, code, &NO_OPTIONS) }
     }
 
-    fn cuModuleLoadDataEx(to: *mut *mut c_void, code: *const c_void, count: c_uint, names: *const c_int, values: *mut *mut c_void) {
+    fn cuModuleLoadDataEx(to: OutPtr<*mut c_void>, code: *const c_void, count: c_uint, names: *const c_int, values: *mut *mut c_void) {
         // SAFETY: the program passes `to` and `values` as null or room for a handle; `names` as null or with `count`
         // values.
         unsafe { load_data(to, code, &JitOptions { count, names, values }) }
     }
 
-    fn cuModuleLoadFatBinary(to: *mut *mut c_void, code: *const c_void) {
+    fn cuModuleLoadFatBinary(to: OutPtr<*mut c_void>, code: *const c_void) {
         // SAFETY: the program passes `to` as null or room for a handle.
         unsafe { load_data(to, code, &NO_OPTIONS) }
     }
 
-    fn cuModuleLoad(to: *mut *mut c_void, file: *const c_char) {
-        // SAFETY: the program passes `to` as null or room for a handle; `file` as null or a C string.
-        unsafe { load_from(to, file) }
+    fn cuModuleLoad(to: OutPtr<*mut c_void>, file: InText) {
+        load_from(to, file)
     }
 
     fn cuModuleUnload(module: *mut c_void) {
         unload(module)
     }
 
-    fn cuModuleGetFunction(to: *mut *mut c_void, module: *mut c_void, name: *const c_char) {
-        // SAFETY: the program passes `to` as null or room for a handle; `name` as null or a C string.
-        unsafe { function(to, module, name) }
+    fn cuModuleGetFunction(to: OutPtr<*mut c_void>, module: *mut c_void, name: InText) {
+        function(to, module, name)
     }
 
-    fn cuModuleGetGlobal_v2(to: *mut *mut c_void, bytes: *mut usize, module: *mut c_void, name: *const c_char) {
-        // SAFETY: the program passes `to` as null or room for a handle; `bytes` as null or room for a size; `name` as
-        // null or a C string.
-        unsafe { global(to, bytes, module, name) }
+    fn cuModuleGetGlobal_v2(to: OutPtr<*mut c_void>, bytes: OutPtr<usize>, module: *mut c_void, name: InText) {
+        global(to, bytes, module, name)
     }
 
-    fn cuModuleGetFunctionCount(to: *mut c_uint, module: *mut c_void) {
+    fn cuModuleGetFunctionCount(to: OutPtr<c_uint>, module: *mut c_void) {
         let count = function_count(module)?;
-        // SAFETY: the program passes `to` as null or room for an unsigned int.
-        unsafe { give(to, count as c_uint) }
+        to.put(count as c_uint)
     }
 
     fn cuModuleEnumerateFunctions(to: *mut *mut c_void, room: c_uint, module: *mut c_void) {
@@ -297,32 +255,27 @@ driver! { Context:
         unsafe { functions(to, room, module) }
     }
 
-    fn cuFuncGetAttribute(to: *mut c_int, number: c_int, function: *const c_void) {
+    fn cuFuncGetAttribute(to: OutPtr<c_int>, number: c_int, function: *const c_void) {
         let value = attribute(function, number)?;
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, value) }
+        to.put(value)
     }
 
-    fn cuFuncGetModule(to: *mut *mut c_void, function: *const c_void) {
+    fn cuFuncGetModule(to: OutPtr<*mut c_void>, function: *const c_void) {
         let image = with_runtime(|runtime| runtime.image_of(FunctionKey(address(function))))?;
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, crate::ffi::library::handle(image)) }
+        to.put(crate::ffi::library::handle(image))
     }
 
-    fn cuFuncGetParamInfo(function: *const c_void, index: usize, offset: *mut usize, bytes: *mut usize) {
-        // SAFETY: the program passes `offset` and `bytes` as null or room for a size.
-        unsafe { parameter(function, index, offset, bytes) }
+    fn cuFuncGetParamInfo(function: *const c_void, index: usize, offset: OutPtr<usize>, bytes: OutPtr<usize>) {
+        parameter(function, index, offset, bytes)
     }
 
-    fn cuFuncGetParamCount(function: *const c_void, to: *mut usize) {
-        // SAFETY: `to` is the program's, which promises what CUDA asks for.
-        unsafe { count_parameters(function, to) }
+    fn cuFuncGetParamCount(function: *const c_void, to: OutPtr<usize>) {
+        count_parameters(function, to)
     }
 
-    fn cuFuncIsLoaded(to: *mut c_int, function: *const c_void) {
+    fn cuFuncIsLoaded(to: OutPtr<c_int>, function: *const c_void) {
         attribute(function, 0)?;
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, 1) }
+        to.put(1)
     }
 
     fn cuFuncLoad(function: *const c_void) {
@@ -334,50 +287,41 @@ driver! { Context:
     }
 }
 
-// SAFETY, of all blocks below: see the module.
 driver! { Init:
-    fn cuLibraryLoadData(to: *mut *mut c_void, code: *const c_void, names: *const c_int, values: *mut *mut c_void, count: c_uint, _options: *const c_void, _option_values: *const c_void, _option_count: c_uint) {
+    fn cuLibraryLoadData(to: OutPtr<*mut c_void>, code: *const c_void, names: *const c_int, values: *mut *mut c_void, count: c_uint, _options: *const c_void, _option_values: *const c_void, _option_count: c_uint) {
         // SAFETY: the program passes `to` and `values` as null or room for a handle; `names` as null or with `count`
         // values.
         unsafe { load_data(to, code, &JitOptions { count, names, values }) }
     }
 
-    fn cuLibraryLoadFromFile(to: *mut *mut c_void, file: *const c_char, _names: *const c_int, _values: *mut *mut c_void, _count: c_uint, _options: *const c_void, _option_values: *const c_void, _option_count: c_uint) {
-        // SAFETY: the program passes `to` as null or room for a handle; `file` as null or a C string.
-        unsafe { load_from(to, file) }
+    fn cuLibraryLoadFromFile(to: OutPtr<*mut c_void>, file: InText, _names: *const c_int, _values: *mut *mut c_void, _count: c_uint, _options: *const c_void, _option_values: *const c_void, _option_count: c_uint) {
+        load_from(to, file)
     }
 
     fn cuLibraryUnload(library: *mut c_void) {
         unload(library)
     }
 
-    fn cuLibraryGetModule(to: *mut *mut c_void, library: *mut c_void) {
+    fn cuLibraryGetModule(to: OutPtr<*mut c_void>, library: *mut c_void) {
         image(library)?;
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, library) }
+        to.put(library)
     }
 
-    fn cuLibraryGetKernel(to: *mut *mut c_void, library: *mut c_void, name: *const c_char) {
-        // SAFETY: the program passes `to` as null or room for a handle; `name` as null or a C string.
-        unsafe { function(to, library, name) }
+    fn cuLibraryGetKernel(to: OutPtr<*mut c_void>, library: *mut c_void, name: InText) {
+        function(to, library, name)
     }
 
-    fn cuLibraryGetGlobal(to: *mut *mut c_void, bytes: *mut usize, library: *mut c_void, name: *const c_char) {
-        // SAFETY: the program passes `to` as null or room for a handle; `bytes` as null or room for a size; `name` as
-        // null or a C string.
-        unsafe { global(to, bytes, library, name) }
+    fn cuLibraryGetGlobal(to: OutPtr<*mut c_void>, bytes: OutPtr<usize>, library: *mut c_void, name: InText) {
+        global(to, bytes, library, name)
     }
 
-    fn cuLibraryGetManaged(to: *mut *mut c_void, bytes: *mut usize, library: *mut c_void, name: *const c_char) {
-        // SAFETY: the program passes `to` as null or room for a handle; `bytes` as null or room for a size; `name` as
-        // null or a C string.
-        unsafe { global(to, bytes, library, name) }
+    fn cuLibraryGetManaged(to: OutPtr<*mut c_void>, bytes: OutPtr<usize>, library: *mut c_void, name: InText) {
+        global(to, bytes, library, name)
     }
 
-    fn cuLibraryGetKernelCount(to: *mut c_uint, library: *mut c_void) {
+    fn cuLibraryGetKernelCount(to: OutPtr<c_uint>, library: *mut c_void) {
         let count = function_count(library)?;
-        // SAFETY: the program passes `to` as null or room for an unsigned int.
-        unsafe { give(to, count as c_uint) }
+        to.put(count as c_uint)
     }
 
     fn cuLibraryEnumerateKernels(to: *mut *mut c_void, room: c_uint, library: *mut c_void) {
@@ -385,23 +329,20 @@ driver! { Init:
         unsafe { functions(to, room, library) }
     }
 
-    fn cuKernelGetFunction(to: *mut *mut c_void, kernel: *mut c_void) {
+    fn cuKernelGetFunction(to: OutPtr<*mut c_void>, kernel: *mut c_void) {
         attribute(kernel, 0)?;
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, kernel) }
+        to.put(kernel)
     }
 
-    fn cuKernelGetLibrary(to: *mut *mut c_void, kernel: *const c_void) {
+    fn cuKernelGetLibrary(to: OutPtr<*mut c_void>, kernel: *const c_void) {
         let image = with_runtime(|runtime| runtime.image_of(FunctionKey(address(kernel))))?;
-        // SAFETY: the program passes `to` as null or room for a handle.
-        unsafe { give(to, crate::ffi::library::handle(image)) }
+        to.put(crate::ffi::library::handle(image))
     }
 
-    fn cuKernelGetAttribute(to: *mut c_int, number: c_int, kernel: *const c_void, of: c_int) {
+    fn cuKernelGetAttribute(to: OutPtr<c_int>, number: c_int, kernel: *const c_void, of: c_int) {
         crate::ffi::device::only(of)?;
         let value = attribute(kernel, number)?;
-        // SAFETY: the program passes `to` as null or room for an int.
-        unsafe { give(to, value) }
+        to.put(value)
     }
 
     fn cuKernelSetAttribute(number: c_int, value: c_int, kernel: *const c_void, of: c_int) {
@@ -414,14 +355,12 @@ driver! { Init:
         attribute(kernel, 0).map(|_| ())
     }
 
-    fn cuKernelGetParamInfo(kernel: *const c_void, index: usize, offset: *mut usize, bytes: *mut usize) {
-        // SAFETY: the program passes `offset` and `bytes` as null or room for a size.
-        unsafe { parameter(kernel, index, offset, bytes) }
+    fn cuKernelGetParamInfo(kernel: *const c_void, index: usize, offset: OutPtr<usize>, bytes: OutPtr<usize>) {
+        parameter(kernel, index, offset, bytes)
     }
 
-    fn cuKernelGetParamCount(kernel: *const c_void, to: *mut usize) {
-        // SAFETY: a kernel is asked as a function is; `to` is the program's.
-        unsafe { count_parameters(kernel, to) }
+    fn cuKernelGetParamCount(kernel: *const c_void, to: OutPtr<usize>) {
+        count_parameters(kernel, to)
     }
 }
 
@@ -433,7 +372,7 @@ pub(super) unsafe fn ptx<'a>(text: *const c_void, bytes: usize) -> Result<&'a st
     if text.is_null() {
         return Err(null());
     }
-    // SAFETY: by the contract of this function.
+    // SAFETY: it is not null, and has `bytes` bytes, which the program leaves as they are while the text is borrowed.
     let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), bytes) };
     let bytes = CStr::from_bytes_until_nul(bytes).map_or(bytes, CStr::to_bytes);
     std::str::from_utf8(bytes)

@@ -1,6 +1,6 @@
 //! `cuGetProcAddress`: functions by name and version.
 
-use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
+use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::sync::OnceLock;
 
 use super::driver;
@@ -8,7 +8,7 @@ use crate::api::{DRIVER_LIBRARY, driver_functions};
 use crate::error::{CudaError, Fault};
 use crate::ffi::device::DRIVER_VERSION;
 use crate::ffi::shim::{in_shim, open_shim};
-use crate::ffi::{Done, api, give, null, text};
+use crate::ffi::{Done, InText, OutPtr, api};
 
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
 const PER_THREAD: u64 = 2;
@@ -43,82 +43,61 @@ fn address_of(symbol: &str) -> Option<*mut c_void> {
     in_shim((*shim)? as *mut c_void, symbol)
 }
 
-/// # Safety
-/// The pointers are null or point to room for what they name; `name` is null or a C string.
-unsafe fn find(
-    name: *const c_char,
-    to: *mut *mut c_void,
+fn find(
+    name: InText,
+    to: OutPtr<*mut c_void>,
     version: c_int,
     flags: u64,
-    status: *mut c_int,
+    status: OutPtr<c_int>,
 ) -> Done {
-    if to.is_null() {
-        return Err(null());
-    }
-    // SAFETY: by the contract of this function.
-    let name = unsafe { text(name) }?;
+    to.needed()?;
+    let name = name.get()?;
     let found = symbol(name, version, flags & PER_THREAD != 0);
     let found = found.and_then(|symbol| address_of(symbol).ok_or(NO_SUCH_NAME));
     let (address, verdict) = match found {
         Ok(address) => (address, FOUND),
         Err(verdict) => (std::ptr::null_mut(), verdict),
     };
-    // SAFETY: by the contract of this function.
-    unsafe { give(to, address)? };
-    if !status.is_null() {
-        // SAFETY: by the contract of this function.
-        unsafe { give(status, verdict)? };
-    }
+    to.put(address)?;
+    status.put_if_wanted(verdict);
     match verdict {
         FOUND => Ok(()),
         _ => Err(Fault::silent(CudaError::NOT_FOUND)),
     }
 }
 
-// SAFETY, of all blocks below: see the module.
 driver! { Nothing:
-    fn cuGetProcAddress(name: *const c_char, to: *mut *mut c_void, version: c_int, flags: u64) {
-        // SAFETY: the program passes `to` as null or room for a handle; `name` as null or a C string.
-        unsafe { find(name, to, version, flags, std::ptr::null_mut()) }
+    fn cuGetProcAddress(name: InText, to: OutPtr<*mut c_void>, version: c_int, flags: u64) {
+        find(name, to, version, flags, OutPtr::NULL)
     }
 
-    fn cuGetProcAddress_v2(name: *const c_char, to: *mut *mut c_void, version: c_int, flags: u64, status: *mut c_int) {
-        // SAFETY: the program passes `to` as null or room for a handle; `status` as null or room for an int; `name` as
-        // null or a C string.
-        unsafe { find(name, to, version, flags, status) }
+    fn cuGetProcAddress_v2(name: InText, to: OutPtr<*mut c_void>, version: c_int, flags: u64, status: OutPtr<c_int>) {
+        find(name, to, version, flags, status)
     }
 }
 
 /// As the runtime has it: what is not found is a null pointer and a verdict.
-///
-/// # Safety
-/// As [`find`].
-unsafe fn entry_point(
-    name: *const c_char,
-    to: *mut *mut c_void,
+fn entry_point(
+    name: InText,
+    to: OutPtr<*mut c_void>,
     version: c_int,
     flags: c_ulonglong,
-    status: *mut c_int,
+    status: OutPtr<c_int>,
 ) -> Done {
-    // SAFETY: by the contract of this function.
-    match unsafe { find(name, to, version, flags, status) } {
-        Err(fault) if fault.code == CudaError::NOT_FOUND && !status.is_null() => Ok(()),
+    let is_verdict_wanted = !status.is_null();
+    match find(name, to, version, flags, status) {
+        Err(fault) if fault.code == CudaError::NOT_FOUND && is_verdict_wanted => Ok(()),
         done => done,
     }
 }
 
-// SAFETY, of all blocks below: see the module.
 api! {
-    fn cudaGetDriverEntryPoint(name: *const c_char, to: *mut *mut c_void, flags: c_ulonglong, status: *mut c_int) {
-        // SAFETY: the program passes `to` as null or room for a handle; `status` as null or room for an int; `name` as
-        // null or a C string.
-        unsafe { entry_point(name, to, DRIVER_VERSION, flags, status) }
+    fn cudaGetDriverEntryPoint(name: InText, to: OutPtr<*mut c_void>, flags: c_ulonglong, status: OutPtr<c_int>) {
+        entry_point(name, to, DRIVER_VERSION, flags, status)
     }
 
-    fn cudaGetDriverEntryPointByVersion(name: *const c_char, to: *mut *mut c_void, version: c_uint, flags: c_ulonglong, status: *mut c_int) {
-        // SAFETY: the program passes `to` as null or room for a handle; `status` as null or room for an int; `name` as
-        // null or a C string.
-        unsafe { entry_point(name, to, version as c_int, flags, status) }
+    fn cudaGetDriverEntryPointByVersion(name: InText, to: OutPtr<*mut c_void>, version: c_uint, flags: c_ulonglong, status: OutPtr<c_int>) {
+        entry_point(name, to, version as c_int, flags, status)
     }
 }
 

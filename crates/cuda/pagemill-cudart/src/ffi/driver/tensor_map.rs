@@ -47,12 +47,11 @@ unsafe fn read<T: Copy>(numbers: *const T, count: usize) -> Result<Vec<T>, Fault
     if numbers.is_null() && count > 0 {
         return Err(null());
     }
-    // SAFETY: by the contract of this function; nothing is read where there is none.
+    // SAFETY: the list is not null if anything is read; `at` is below `count`, and the program has so many numbers there.
     let read = |at| unsafe { numbers.add(at).read_unaligned() };
     Ok((0..count).map(read).collect())
 }
 
-// SAFETY, of all blocks below: see the module.
 driver! { Context:
     fn cuTensorMapEncodeTiled(
         map: *mut Words, element: c_uint, rank: c_uint, begin: *mut c_void, sizes: *const u64, strides: *const u64,

@@ -10,7 +10,7 @@ use crate::ffi::resource_view::ViewDesc;
 use crate::ffi::texture::{
     self, ChannelFormat, ResourceDesc, TexelFormat, TextureDesc, resource_at,
 };
-use crate::ffi::{Done, address, give, null, with_runtime};
+use crate::ffi::{Done, InPtr, OutPtr, address, with_runtime};
 use crate::runtime::Resource;
 use pagemill_ptx::{ChannelKind, Texel};
 
@@ -72,13 +72,10 @@ fn format_of(texel: Texel) -> c_uint {
     known.map_or(0, |(number, ..)| *number)
 }
 
-/// # Safety
-/// `to` is null or points to room for a handle.
-unsafe fn create_array(to: *mut *mut c_void, desc: &Array3dDesc) -> Done {
+fn create_array(to: OutPtr<*mut c_void>, desc: &Array3dDesc) -> Done {
     let format = ChannelFormat::of(texel(desc.format, desc.channels)?);
     let asked = [desc.width, desc.height, desc.depth];
-    // SAFETY: by the contract of this function.
-    unsafe { array::create(to, &raw const format, asked, desc.flags) }
+    array::create(to, (&format).into(), asked, desc.flags)
 }
 
 fn describe(own: *mut c_void) -> Result<Array3dDesc, Fault> {
@@ -169,7 +166,7 @@ unsafe fn to_array(
     bytes: usize,
     kind: c_int,
 ) -> Done {
-    // SAFETY: by the contract of this function.
+    // SAFETY: the array is checked, and the program has `bytes` at the other end until the copy is done.
     of_runtime(|| unsafe { array::cudaMemcpyToArray(own, offset, 0, from, bytes, kind) })
 }
 
@@ -181,56 +178,37 @@ unsafe fn from_array(
     bytes: usize,
     kind: c_int,
 ) -> Done {
-    // SAFETY: by the contract of this function.
+    // SAFETY: the array is checked, and the program has `bytes` at the other end until the copy is done.
     of_runtime(|| unsafe { array::cudaMemcpyFromArray(to, own, offset, 0, bytes, kind) })
 }
 
 /// `cudaMemcpyDefault`.
 const ANY: c_int = 4;
 
-// SAFETY, of all blocks below: see the module.
 driver! { Context:
-    fn cuArrayCreate_v2(to: *mut *mut c_void, desc: *const ArrayDesc) {
-        if desc.is_null() {
-            return Err(null());
-        }
-        // SAFETY: the program passes `to` as null or room for a handle; `desc` as null or a pointer to `ArrayDesc`.
-        unsafe {
-            let ArrayDesc { width, height, format, channels } = desc.read_unaligned();
-            create_array(to, &Array3dDesc { width, height, depth: 0, format, channels, flags: 0 })
-        }
+    fn cuArrayCreate_v2(to: OutPtr<*mut c_void>, desc: InPtr<ArrayDesc>) {
+        let ArrayDesc { width, height, format, channels } = desc.read()?;
+        create_array(to, &Array3dDesc { width, height, depth: 0, format, channels, flags: 0 })
     }
 
-    fn cuArray3DCreate_v2(to: *mut *mut c_void, desc: *const Array3dDesc) {
-        if desc.is_null() {
-            return Err(null());
-        }
-        // SAFETY: the program passes `to` as null or room for a handle; `desc` as null or a pointer to `Array3dDesc`.
-        unsafe { create_array(to, &desc.read_unaligned()) }
+    fn cuArray3DCreate_v2(to: OutPtr<*mut c_void>, desc: InPtr<Array3dDesc>) {
+        create_array(to, &desc.read()?)
     }
 
-    fn cuMipmappedArrayCreate(to: *mut *mut c_void, desc: *const Array3dDesc, levels: c_uint) {
-        if desc.is_null() {
-            return Err(null());
-        }
-        // SAFETY: the program passes `to` as null or room for a handle; `desc` as null or a pointer to `Array3dDesc`.
-        unsafe {
-            let desc = desc.read_unaligned();
-            let format = ChannelFormat::of(texel(desc.format, desc.channels)?);
-            mipmap::create(to, &raw const format, [desc.width, desc.height, desc.depth], desc.flags, levels)
-        }
+    fn cuMipmappedArrayCreate(to: OutPtr<*mut c_void>, desc: InPtr<Array3dDesc>, levels: c_uint) {
+        let desc = desc.read()?;
+        let format = ChannelFormat::of(texel(desc.format, desc.channels)?);
+        mipmap::create(to, (&format).into(), [desc.width, desc.height, desc.depth], desc.flags, levels)
     }
 
-    fn cuArrayGetDescriptor_v2(to: *mut ArrayDesc, own: *mut c_void) {
+    fn cuArrayGetDescriptor_v2(to: OutPtr<ArrayDesc>, own: *mut c_void) {
         let Array3dDesc { width, height, format, channels, .. } = describe(own)?;
-        // SAFETY: the program passes `to` as null or room for `ArrayDesc`.
-        unsafe { give(to, ArrayDesc { width, height, format, channels }) }
+        to.put(ArrayDesc { width, height, format, channels })
     }
 
-    fn cuArray3DGetDescriptor_v2(to: *mut Array3dDesc, own: *mut c_void) {
+    fn cuArray3DGetDescriptor_v2(to: OutPtr<Array3dDesc>, own: *mut c_void) {
         let desc = describe(own)?;
-        // SAFETY: the program passes `to` as null or room for `Array3dDesc`.
-        unsafe { give(to, desc) }
+        to.put(desc)
     }
 
     fn cuMemcpyHtoA_v2(to: *mut c_void, offset: usize, from: *const c_void, bytes: usize) {
@@ -253,38 +231,27 @@ driver! { Context:
         unsafe { from_array(to, (from, offset), bytes, ANY) }
     }
 
-    fn cuTexObjectCreate(to: *mut c_ulonglong, resource: *const ResourceDesc<DriverFormat>, desc: *const DriverTextureDesc, view: *const ViewDesc) {
-        if to.is_null() || desc.is_null() {
-            return Err(null());
-        }
-        // SAFETY: the program passes `resource` as null or a pointer to `ResourceDesc<DriverFormat>`; `desc` as null or
-        // a pointer to `DriverTextureDesc`; `view` as null or a pointer to `ViewDesc`.
-        unsafe {
-            let resource = resource_at(resource)?;
-            let view = ViewDesc::read(view)?;
-            let texel = view.and_then(|view| view.texel).map_or_else(|| texel_of(&resource), Ok)?;
-            let desc = desc.read_unaligned().of_runtime(texel);
-            let (sampler, reading) = (desc.sampler()?, desc.reading());
-            let handle = with_runtime(|runtime| runtime.create_texture(resource, sampler, reading, view))?;
-            give(to, handle)
-        }
+    fn cuTexObjectCreate(to: OutPtr<c_ulonglong>, resource: InPtr<ResourceDesc<DriverFormat>>, desc: InPtr<DriverTextureDesc>, view: InPtr<ViewDesc>) {
+        to.needed()?;
+        let desc = desc.read()?;
+        let resource = resource_at(resource)?;
+        let view = ViewDesc::read(view)?;
+        let texel = view.and_then(|view| view.texel).map_or_else(|| texel_of(&resource), Ok)?;
+        let desc = desc.of_runtime(texel);
+        let (sampler, reading) = (desc.sampler()?, desc.reading());
+        let handle = with_runtime(|runtime| runtime.create_texture(resource, sampler, reading, view))?;
+        to.put(handle)
     }
 
     fn cuTexObjectDestroy(handle: c_ulonglong) {
         texture::destroy(handle)
     }
 
-    fn cuSurfObjectCreate(to: *mut c_ulonglong, resource: *const ResourceDesc<DriverFormat>) {
-        if to.is_null() {
-            return Err(null());
-        }
-        // SAFETY: the program passes `to` as null or room for a number of 64 bits; `resource` as null or a pointer to
-        // `ResourceDesc<DriverFormat>`.
-        unsafe {
-            let resource = resource_at(resource)?;
-            let handle = with_runtime(|runtime| runtime.create_surface(resource))?;
-            give(to, handle)
-        }
+    fn cuSurfObjectCreate(to: OutPtr<c_ulonglong>, resource: InPtr<ResourceDesc<DriverFormat>>) {
+        to.needed()?;
+        let resource = resource_at(resource)?;
+        let handle = with_runtime(|runtime| runtime.create_surface(resource))?;
+        to.put(handle)
     }
 
     fn cuSurfObjectDestroy(handle: c_ulonglong) {

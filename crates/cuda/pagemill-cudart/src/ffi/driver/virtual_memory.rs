@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_ulonglong, c_void};
 
 use super::driver;
 use crate::error::{CudaError, Fault};
-use crate::ffi::{Done, give, null, with_runtime};
+use crate::ffi::{Done, InPtr, OutPtr, null, with_runtime};
 use crate::runtime::GRANULE_BYTES;
 
 /// `CUmemLocation`.
@@ -49,14 +49,8 @@ fn unsupported(what: &str) -> Fault {
     )
 }
 
-/// # Safety
-/// `properties` is null or points to one.
-unsafe fn check(properties: *const Properties) -> Done {
-    if properties.is_null() {
-        return Err(null());
-    }
-    // SAFETY: by the contract of this function.
-    let properties = unsafe { properties.read_unaligned() };
+fn check(properties: InPtr<Properties>) -> Done {
+    let properties = properties.read()?;
     let Properties {
         kind,
         location,
@@ -76,38 +70,31 @@ unsafe fn check(properties: *const Properties) -> Done {
     crate::ffi::device::only(location.id)
 }
 
-// SAFETY, of all blocks below: see the module.
 driver! { Context:
-    fn cuMemGetAllocationGranularity(to: *mut usize, properties: *const Properties, _option: c_int) {
-        // SAFETY: the program passes `to` as null or room for a size; `properties` as null or a pointer to `Properties`.
-        unsafe {
-            check(properties)?;
-            give(to, GRANULE_BYTES as usize)
-        }
+    fn cuMemGetAllocationGranularity(to: OutPtr<usize>, properties: InPtr<Properties>, _option: c_int) {
+        check(properties)?;
+        to.put(GRANULE_BYTES as usize)
     }
 
-    fn cuMemAddressReserve(to: *mut u64, bytes: usize, align: usize, _wanted: u64, flags: c_ulonglong) {
+    fn cuMemAddressReserve(to: OutPtr<u64>, bytes: usize, align: usize, _wanted: u64, flags: c_ulonglong) {
         if to.is_null() || flags != 0 {
             return Err(null());
         }
         let address = with_runtime(|runtime| runtime.reserve_addresses(bytes as u64, align as u64))?;
-        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
-        unsafe { give(to, address) }
+        to.put(address)
     }
 
     fn cuMemAddressFree(address: u64, bytes: usize) {
         with_runtime(|runtime| runtime.free_addresses(address, bytes as u64))
     }
 
-    fn cuMemCreate(to: *mut u64, bytes: usize, properties: *const Properties, flags: c_ulonglong) {
+    fn cuMemCreate(to: OutPtr<u64>, bytes: usize, properties: InPtr<Properties>, flags: c_ulonglong) {
         if to.is_null() || flags != 0 {
             return Err(null());
         }
-        // SAFETY: the program passes `properties` as null or a pointer to `Properties`.
-        unsafe { check(properties)? };
+        check(properties)?;
         let handle = with_runtime(|runtime| runtime.create_physical(bytes as u64))?;
-        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
-        unsafe { give(to, handle) }
+        to.put(handle)
     }
 
     fn cuMemRelease(handle: u64) {
@@ -149,25 +136,21 @@ driver! { Context:
         Ok(())
     }
 
-    fn cuMemGetAccess(to: *mut c_ulonglong, location: *const Location, address: u64) {
+    fn cuMemGetAccess(to: OutPtr<c_ulonglong>, location: *const Location, address: u64) {
         if location.is_null() {
             return Err(null());
         }
         let is_mapped = with_runtime(|runtime| Ok(runtime.is_mapped(address, 1)))?;
-        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
-        unsafe { give(to, if is_mapped { READ_WRITE as c_ulonglong } else { 0 }) }
+        to.put(if is_mapped { READ_WRITE as c_ulonglong } else { 0 })
     }
 
-    fn cuMemRetainAllocationHandle(to: *mut u64, at: *mut c_void) {
-        if to.is_null() {
-            return Err(null());
-        }
+    fn cuMemRetainAllocationHandle(to: OutPtr<u64>, at: *mut c_void) {
+        to.needed()?;
         let handle = with_runtime(|runtime| runtime.retain_mapped(crate::ffi::address(at)))?;
-        // SAFETY: the program passes `to` as null or room for a number of 64 bits.
-        unsafe { give(to, handle) }
+        to.put(handle)
     }
 
-    fn cuMemGetAllocationPropertiesFromHandle(to: *mut Properties, handle: u64) {
+    fn cuMemGetAllocationPropertiesFromHandle(to: OutPtr<Properties>, handle: u64) {
         with_runtime(|runtime| runtime.physical_bytes(handle))?;
         let properties = Properties {
             kind: PINNED,
@@ -176,7 +159,6 @@ driver! { Context:
             windows: std::ptr::null_mut(),
             flags: [0; 8],
         };
-        // SAFETY: the program passes `to` as null or room for `Properties`.
-        unsafe { give(to, properties) }
+        to.put(properties)
     }
 }

@@ -16,7 +16,7 @@ const PRESENT: &CStr = c"/dev/null";
 /// # Safety
 /// `path` is null or a C string.
 unsafe fn present(path: *const c_char) -> *const c_char {
-    // SAFETY: by the contract of this function, if it is not null.
+    // SAFETY: a path that is not null ends with a NUL, as the C library's function asks of the program.
     let is_one = !path.is_null() && FILES.contains(&unsafe { CStr::from_ptr(path) });
     if is_one { PRESENT.as_ptr() } else { path }
 }
@@ -25,7 +25,7 @@ unsafe fn present(path: *const c_char) -> *const c_char {
 /// As the C library's.
 #[unsafe(export_name = "pagemill_stat")]
 unsafe extern "C" fn stat(path: *const c_char, to: *mut libc::stat) -> c_int {
-    // SAFETY: by the contract of this function; the kernel's record is that of the C library.
+    // SAFETY: the kernel answers EFAULT where the program has no path or room; its record is that of the C library.
     unsafe {
         let path = present(path);
         let flags: c_int = 0;
@@ -37,7 +37,7 @@ unsafe extern "C" fn stat(path: *const c_char, to: *mut libc::stat) -> c_int {
 /// As the C library's.
 #[unsafe(export_name = "pagemill_stat64")]
 unsafe extern "C" fn stat64(path: *const c_char, to: *mut libc::stat) -> c_int {
-    // SAFETY: by the contract of this function; the two records are one.
+    // SAFETY: `path` and `to` go through as they are, and the two records are one on systems of 64 bits.
     unsafe { stat(path, to) }
 }
 
@@ -45,7 +45,7 @@ unsafe extern "C" fn stat64(path: *const c_char, to: *mut libc::stat) -> c_int {
 /// As the C library's.
 #[unsafe(export_name = "pagemill___xstat")]
 unsafe extern "C" fn xstat(_version: c_int, path: *const c_char, to: *mut libc::stat) -> c_int {
-    // SAFETY: by the contract of this function; there is one version of the record.
+    // SAFETY: `path` and `to` go through as they are, and the record has one version on systems of 64 bits.
     unsafe { stat(path, to) }
 }
 
@@ -53,7 +53,7 @@ unsafe extern "C" fn xstat(_version: c_int, path: *const c_char, to: *mut libc::
 /// As the C library's.
 #[unsafe(export_name = "pagemill___xstat64")]
 unsafe extern "C" fn xstat64(_version: c_int, path: *const c_char, to: *mut libc::stat) -> c_int {
-    // SAFETY: by the contract of this function; there is one version of the record.
+    // SAFETY: `path` and `to` go through as they are, and the record has one version on systems of 64 bits.
     unsafe { stat(path, to) }
 }
 
