@@ -47,7 +47,7 @@ use crate::error::{CudaError, Fault};
 use crate::runtime::{FunctionKey, Runtime};
 use crate::setting::Setting;
 use pagemill_ptx::readable_text;
-use pointers::{InPtr, InText, OutPtr};
+use pointers::{Done, InPtr, InText, OutPtr, null};
 
 /// Exports functions of the CUDA runtime as `pagemill_<name>`, to which the shims jump.
 macro_rules! api {
@@ -63,9 +63,6 @@ macro_rules! api {
     };
 }
 pub(crate) use api;
-
-/// Result of a border function.
-type Done = Result<(), Fault>;
 
 enum State {
     /// Nothing was asked yet.
@@ -274,10 +271,6 @@ fn print(text: &str) {
     }
     // SAFETY: the C library's stream lives as long as the process; the text is as long as is said.
     unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
-}
-
-fn null() -> Fault {
-    Fault::new(CudaError::INVALID_VALUE, "a pointer that is needed is null")
 }
 
 /// What the shims call for a function that pagemill does not have.

@@ -4,8 +4,14 @@
 use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
 
-use super::{Done, null};
 use crate::error::{CudaError, Fault};
+
+/// Result of a border function.
+pub(super) type Done = Result<(), Fault>;
+
+pub(super) fn null() -> Fault {
+    Fault::new(CudaError::INVALID_VALUE, "a pointer that is needed is null")
+}
 
 /// Where the program wants a result: null, or room for a `T` for the time of the call.
 #[repr(transparent)]
