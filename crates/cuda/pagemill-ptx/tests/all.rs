@@ -5,6 +5,7 @@ mod compiled_accesses;
 mod conformance;
 mod differential;
 mod early_return;
+mod instruction_classes;
 mod issue_order;
 mod memory_moves;
 mod other_declaration;

@@ -36,7 +36,7 @@ impl Form {
             single && modifiers.take("ftz"),
             single && modifiers.take("sat"),
         );
-        decoder.info().class = class_of(decoder, ty);
+        decoder.info().class = class_of(ty);
         Ok(Self {
             ty,
             rounding,
@@ -180,7 +180,7 @@ pub(super) fn take_rounding(modifiers: &mut Modifiers<'_>) -> Option<Rounding> {
     })
 }
 
-pub(super) fn class_of(_: &Decoder<'_>, ty: Type) -> InstructionClass {
+fn class_of(ty: Type) -> InstructionClass {
     if ty == Type::F64 {
         InstructionClass::Float64
     } else {

@@ -135,7 +135,6 @@ pub(super) fn mul(decoder: &mut Decoder<'_>, modifiers: &mut Modifiers<'_>) -> R
         float::arithmetic(d, m, ty, Arithmetic::Mul)
     };
     let Some(int) = integer_or(decoder, modifiers, other)? else {
-        decoder.info().class = float::class_of(decoder, Type::F32);
         return Ok(());
     };
     let (a, b) = (extended(decoder, 1, int)?, extended(decoder, 2, int)?);
