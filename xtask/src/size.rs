@@ -30,7 +30,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-report", 7859),
     ("pagemill-run", 8473),
     ("pagemill-scenario", 6681),
-    ("pagemill-sim", 9258),
+    ("pagemill-sim", 9271),
     ("pagemill-testkit", 1697),
     ("pagemill-trace", 1265),
     ("pagemill-types", 755),

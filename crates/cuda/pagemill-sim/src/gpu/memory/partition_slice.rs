@@ -44,6 +44,8 @@ impl Rate {
         };
         self.counts.bytes += bytes;
         self.gathered += 1;
+        // A bus of memory is turned between reads and writes, and idles meanwhile: a controller gathers lines, so that many
+        // share a turn. The lines of a burst that is not full yet take no time, which is less than a burst for each slice.
         if self.gathered == burst.lines {
             self.gathered = 0;
             self.wire.pause(at, burst.turn_round);
@@ -167,6 +169,7 @@ impl PartitionSlice {
     pub(crate) fn atomic(&mut self, at: Picos, line: u64, sectors: u8, cycles: u32) -> Picos {
         let changing = Picos(self.cycle.0 * u64::from(cycles));
         let start = self.port.book(at, self.line_busy.max(changing));
+        // Where the line is: no half changes a copy of its own, so that SMs of both find each other's words.
         let data = self.load_from(start, line, sectors, false);
         self.cache.mark_dirty(line);
         data + changing
@@ -207,6 +210,7 @@ impl PartitionSlice {
                 Lookup::Hit(data_at) => {
                     let data_at = data_at.max(start + self.hit_latency);
                     let has_halves = self.far_latency != Picos::ZERO;
+                    // The first read from the other half pays the way between them, and leaves a copy: those after it do not.
                     return match is_far && has_halves && self.cache.bring_near(line) {
                         true => data_at + self.far_latency,
                         false => data_at,
@@ -269,6 +273,7 @@ const SECTORS: u32 = ALL_SECTORS.count_ones();
 fn together(sectors: u8, fetched: u32) -> u8 {
     match fetched {
         1 => sectors,
+        // The lower sector's bit stands for its pair, and times three is both: 0b0110 becomes 0b0101, then 0b1111.
         2 => ((sectors | sectors >> 1) & 0b0101) * 0b11,
         _ => ALL_SECTORS,
     }
@@ -277,6 +282,7 @@ fn together(sectors: u8, fetched: u32) -> u8 {
 /// Whether SM `sm` of so many lies at the other half of a cache of two than partition `partition` of so many.
 #[inline]
 pub(crate) fn is_far([sm, sms]: [usize; 2], [partition, partitions]: [usize; 2]) -> bool {
+    // No document says which SM lies where. By numbers, each has half of all partitions at the other side.
     (2 * sm >= sms) != (2 * partition >= partitions)
 }
 
@@ -299,6 +305,7 @@ pub(crate) fn leave_written(
 ) {
     let room: usize = slices.iter().map(PartitionSlice::capacity_lines).sum();
     let end = (address + bytes).div_ceil(SEGMENT_BYTES);
+    // In order of addresses: of more than there is room for, the first lines have left again, and need not be placed.
     let first = (address >> SEGMENT_SHIFT).max(end.saturating_sub(room as u64));
     for segment in first..end {
         let place = map.place(segment);
@@ -320,6 +327,7 @@ pub(crate) fn load_busy(machine: &GpuMachine, sectors: u32) -> [Picos; 2] {
             clock.cycles(cycles.into())
         });
     };
+    // A sector alone takes an answer's least time all the same: what an SM gets is bounded by answers, and by bytes.
     let bytes = sectors.max(1) << SECTOR_SHIFT;
     let [answer, port] =
         rates.map(|rate| Picos(clock.cycles(bytes.into()).0 / u64::from(rate.max(1))));

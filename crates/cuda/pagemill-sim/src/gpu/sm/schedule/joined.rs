@@ -35,6 +35,7 @@ pub(super) fn joined(instructions: &[InstructionInfo], registers: usize) -> Vec<
     // Who wrote a register in this block.
     let mut writer: Vec<Option<usize>> = vec![None; registers];
     for (index, info) in instructions.iter().enumerate() {
+        // A value that crosses an edge has a register: another path may bring another value there.
         if info.block_leader {
             writer.fill(None);
         }
@@ -42,6 +43,7 @@ pub(super) fn joined(instructions: &[InstructionInfo], registers: usize) -> Vec<
             let Some(before) = writer[register as usize].filter(|_| is_single(register)) else {
                 continue;
             };
+            // A sign costs its reader nothing: it may have one on each operand, and take in a result beside them.
             let is_modifier = deeds[before] == Deed::Sign;
             let is_free = !has_taken[before] && (is_modifier || !has_taken[index]);
             if is_free && is_one(deeds[before], deeds[index]) {

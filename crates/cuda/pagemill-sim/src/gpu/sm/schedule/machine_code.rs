@@ -25,6 +25,7 @@ pub(super) fn timing_of(
     let has = |part: &str| parts.contains(&part);
     let ty = *parts.last()?;
     match *parts.first()? {
+        // A generic address of global memory is the same number: machine code has nothing for it.
         "cvta" => Some((Pipe::Integer, NOTHING)),
         "add" | "sub" | "and" | "or" | "xor" | "not" | "shl" | "shr" | "setp" | "selp"
             if info.class == InstructionClass::Integer && ty.ends_with("64") =>
@@ -53,6 +54,7 @@ pub(super) fn timing_of(
         }
         "div" if ty == "f32" && has("rn") => Some((Pipe::Float32, code.float32_divide)),
         "sqrt" | "rcp" if ty == "f32" && has("rn") => Some((Pipe::Float32, code.float32_root)),
+        // Approximations: the special unit's result, and what single precision does before and after it.
         name if ty == "f32" => {
             let steps = steps_beside(name, has("full"), has("ftz"))?;
             let InstructionTiming {
@@ -103,6 +105,7 @@ fn conversion(
                 ("u64" | "s64", "u32") | ("u32" | "s32", "u64" | "s64")
             ) =>
         {
+            // A register of the pair is taken or filled: what reads it takes it so, or a constant for the upper half.
             Some((Pipe::Integer, NOTHING))
         }
         (true, true) => Some((Pipe::Integer, timings.integer)),
