@@ -38,7 +38,7 @@ impl MemoryCalls for ColoredMemory {
         if gives_up && source::release(call.range().start, call.range().len()) {
             return 0;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the program makes this call on memory of its own.
         unsafe { call.perform() }
     }
 

@@ -24,7 +24,7 @@ thread_local! {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __wrap_pthread_mutex_lock(mutex: *mut libc::pthread_mutex_t) -> c_int {
     enter();
-    // SAFETY: the caller's promise.
+    // SAFETY: the allocator passes a mutex of its own, which it has initialized.
     unsafe { __real_pthread_mutex_lock(mutex) }
 }
 
@@ -32,7 +32,7 @@ unsafe extern "C" fn __wrap_pthread_mutex_lock(mutex: *mut libc::pthread_mutex_t
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __wrap_pthread_mutex_trylock(mutex: *mut libc::pthread_mutex_t) -> c_int {
     enter();
-    // SAFETY: the caller's promise.
+    // SAFETY: the allocator passes a mutex of its own, which it has initialized.
     let result = unsafe { __real_pthread_mutex_trylock(mutex) };
     if result != 0 {
         leave();
@@ -43,7 +43,7 @@ unsafe extern "C" fn __wrap_pthread_mutex_trylock(mutex: *mut libc::pthread_mute
 // SAFETY: the linker leads the allocator's calls here; same contract.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __wrap_pthread_mutex_unlock(mutex: *mut libc::pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the allocator has locked this mutex of its own on this thread.
     let result = unsafe { __real_pthread_mutex_unlock(mutex) };
     leave();
     result

@@ -68,7 +68,7 @@ unsafe extern "C" fn __wrap_mmap(
             return memory;
         }
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the allocator maps for itself: without `MAP_FIXED`, or over a range that it reserved.
     unsafe { __real_mmap(start, bytes, access, flags, file, offset) }
 }
 
@@ -79,7 +79,7 @@ unsafe extern "C" fn __wrap_madvise(start: *mut c_void, bytes: usize, advice: c_
     if gives_back && release(start.addr(), bytes) {
         return 0;
     }
-    // SAFETY: the caller's promise. On memory of a space it does nothing.
+    // SAFETY: the allocator owns the range, and reads nothing there before it writes. On memory of a space it does nothing.
     kernel::for_c(unsafe { kernel::advise(start.expose_provenance(), bytes, advice) }) as c_int
 }
 

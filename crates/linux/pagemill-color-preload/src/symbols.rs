@@ -76,11 +76,11 @@ unsafe fn resize(memory: *mut c_void, bytes: usize) -> *mut c_void {
         return new(bytes);
     }
     if bytes == 0 {
-        // SAFETY: the caller's promise. glibc frees and returns null.
+        // SAFETY: the program has this block from the allocator and gives it up. glibc frees and returns null.
         unsafe { mi_free(memory) };
         return ptr::null_mut();
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the program has this block from the allocator, and uses only the new one from now on.
     or_no_memory(unsafe { mi_realloc(memory, bytes.max(LEAST_BYTES)) })
 }
 
@@ -97,16 +97,16 @@ replaced! {
     malloc(bytes: usize) -> *mut c_void { new(bytes) }
     calloc(count: usize, bytes: usize) -> *mut c_void { new_zeroed(count, bytes) }
     realloc(memory: *mut c_void, bytes: usize) -> *mut c_void {
-        // SAFETY: the caller's promise.
+        // SAFETY: a block of `malloc`'s family or null, that the program has not freed: what C demands of `realloc`.
         unsafe { resize(memory, bytes) }
     }
     free(memory: *mut c_void) {
-        // SAFETY: the caller's promise.
+        // SAFETY: a block of `malloc`'s family or null, that the program has not freed: what C demands of `free`.
         unsafe { mi_free(memory) }
     }
     reallocarray(memory: *mut c_void, count: usize, bytes: usize) -> *mut c_void {
         match count.checked_mul(bytes) {
-            // SAFETY: the caller's promise.
+            // SAFETY: a block of `malloc`'s family or null, that the program has not freed: what it demands of `realloc`.
             Some(bytes) => unsafe { resize(memory, bytes) },
             None => refuse(libc::ENOMEM),
         }
@@ -119,7 +119,7 @@ replaced! {
         if memory.is_null() {
             return libc::ENOMEM;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: POSIX demands that the program has room for a pointer there.
         unsafe { place.write(memory) };
         0
     }
@@ -128,7 +128,7 @@ replaced! {
     valloc(bytes: usize) -> *mut c_void { new_aligned(PAGE_BYTES, bytes) }
     pvalloc(bytes: usize) -> *mut c_void { new_pages(bytes) }
     malloc_usable_size(memory: *mut c_void) -> usize {
-        // SAFETY: the caller's promise.
+        // SAFETY: the program asks about a block of this allocator that it has not freed, or null.
         unsafe { mi_usable_size(memory) }
     }
 }

@@ -26,11 +26,11 @@ impl<S: Source> RangeTable<S> {
             self.refuses_huge.push(range.clone());
         }
         match effect(call.third(), self.source.is_native(Kind::Advise)) {
-            // SAFETY: by the contract of this function, the program asks for this call.
+            // SAFETY: the program asks for this advice on memory that it has, whatever it does there.
             Effect::Unknown => unsafe { self.advise_plain(call, &range) },
-            // SAFETY: by the contract of this function, the program asks for this call.
+            // SAFETY: the program asks for a huge page, which keeps its bytes.
             Effect::Collapse => unsafe { self.collapse(call, &range) },
-            // SAFETY: by the contract of this function, the program asks for this call.
+            // SAFETY: the program asks for this advice, and gives up the bytes where it says so.
             effect => unsafe { self.advise_parts(call, range, effect) },
         }
     }
@@ -39,7 +39,7 @@ impl<S: Source> RangeTable<S> {
     /// As the call itself.
     unsafe fn advise_plain(&mut self, call: &Call, range: &Range<usize>) -> Result<Answer, i32> {
         self.make_range_plain(range)?;
-        // SAFETY: by the contract of this function, the program asks for this call.
+        // SAFETY: the memory is plain now: the call does what the program asks of the kernel.
         Ok(unsafe { call.perform() })
     }
 
@@ -48,7 +48,7 @@ impl<S: Source> RangeTable<S> {
     /// # Safety
     /// As the call itself.
     unsafe fn collapse(&mut self, call: &Call, range: &Range<usize>) -> Result<Answer, i32> {
-        // SAFETY: by the contract of this function, the program asks for this call.
+        // SAFETY: the program asks for a huge page, which keeps its bytes.
         let answer = unsafe { self.advise_plain(call, range) }?;
         let mut refused = self.refuses_huge.iter();
         let is_refused = refused.any(|refused| !overlap(refused, range).is_empty());
@@ -77,7 +77,7 @@ impl<S: Source> RangeTable<S> {
         for extent in touched.into_iter().chain([end]) {
             let part = overlap(&extent, &range);
             if at < part.start {
-                // SAFETY: the caller's promise, of a part of its range.
+                // SAFETY: a part of the range for which the program asks this, clipped to its own memory.
                 let result = unsafe { kernel::advise(at, part.start - at, call.third()) };
                 match -result as i32 {
                     0 => {}

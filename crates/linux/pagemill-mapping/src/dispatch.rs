@@ -200,7 +200,7 @@ unsafe extern "C" fn arrived(signal: c_int, info: *mut siginfo_t, context: *mut 
     // SAFETY: what the kernel gives a handler.
     let (about, context) = unsafe { (&*info, &mut *context.cast::<ucontext_t>()) };
     if about.si_code != USER_DISPATCH {
-        // SAFETY: as the kernel would call it.
+        // SAFETY: the three arguments are the kernel's own for this signal, and stay until the handler returns.
         return unsafe { give_to_program(signal, info, context) };
     }
     // SAFETY: this thread's error number, which the program's instruction leaves.
@@ -359,7 +359,7 @@ unsafe fn answer_apart(known: &Known, context: &ucontext_t, call: Call) -> Answe
 unsafe extern "C" fn work_out(work: *mut c_void) {
     // SAFETY: what `answer_apart` has.
     let work = unsafe { &mut *work.cast::<Work>() };
-    // SAFETY: by the contract of `answer_apart`, the program makes this call.
+    // SAFETY: a call that the program made by an instruction, with its arguments: `answer_apart` waits for it.
     work.answer = unsafe { entry::answer_by_number(work.calls, &work.call) };
 }
 
@@ -421,7 +421,7 @@ unsafe fn alternative_stack(context: &mut ucontext_t, new: usize, old: usize) ->
         context.uc_stack.ss_flags = flags as c_int;
         context.uc_stack.ss_size = if is_none { 0 } else { bytes };
     }
-    // SAFETY: the caller's promise: a place for a stack's description, or none.
+    // SAFETY: the program gives room for a description of a stack, or 0.
     unsafe { give(old, before) }
 }
 
@@ -447,6 +447,6 @@ unsafe fn raw_action(call: &Call) -> Answer {
         wanted[3] &= !(SYSTEM_CALL as usize);
         changed.arguments[1] = wanted.as_ptr().expose_provenance();
     }
-    // SAFETY: the caller's promise, with a copy of what it has.
+    // SAFETY: the program's call, with a copy of its action on this stack, which outlives the call.
     unsafe { changed.perform() }
 }

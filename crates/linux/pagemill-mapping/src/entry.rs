@@ -51,7 +51,7 @@ unsafe fn advise_process(calls: &dyn MemoryCalls, call: &Call) -> isize {
     let ranges: *const libc::iovec = std::ptr::with_exposed_provenance(ranges);
     let mut advised = 0;
     for index in 0..count {
-        // SAFETY: the caller's promise: there are `count` ranges.
+        // SAFETY: `index` is below the number of ranges that the program says it has there.
         let range = unsafe { ranges.add(index).read() };
         let call = Call::new(
             libc::SYS_madvise,
@@ -154,7 +154,7 @@ pub unsafe fn clone(
         return for_c(-(error as isize)) as c_int;
     }
     if flags & SHARES_MEMORY != 0 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the arguments are those that the program gave, passed on in their order.
         return unsafe { next(function, stack, flags, argument, parent, area, child) };
     }
     // The C library writes to the stack, and the child runs on it, before faults are answered. It may be small.
@@ -171,7 +171,7 @@ pub unsafe fn clone(
         argument,
     };
     let argument = (&raw mut start).cast();
-    // SAFETY: the caller's promise. The child has its own copy of `start`, at this address.
+    // SAFETY: only the start is another one: the child has its own copy of `start`, at this address.
     let result = unsafe { next(start_child, stack, flags, argument, parent, area, child) };
     after_fork(calls, false);
     result
@@ -196,9 +196,9 @@ pub unsafe fn syscall(
     arguments: [usize; 6],
 ) -> c_long {
     let call = Call { number, arguments };
-    // SAFETY: by the contract of this function, the program may make this call.
+    // SAFETY: the program makes this call with these six words, of which the kernel reads what it has.
     let answer = unsafe { answer_by_number(calls, &call) };
-    // SAFETY: the caller's promise.
+    // SAFETY: none of ours to answer: the kernel gets what the program gave it.
     for_c(answer.unwrap_or_else(|| unsafe { call.perform() })) as c_long
 }
 
@@ -207,12 +207,12 @@ pub unsafe fn syscall(
 /// # Safety
 /// As the system call itself.
 pub unsafe fn answer_by_number(calls: &'static dyn MemoryCalls, call: &Call) -> Option<isize> {
-    // SAFETY: by the contract of this function, the program may make this call.
+    // SAFETY: the program makes this call, so that what its arguments name can be read.
     if let Err(error) = unsafe { references::prepare(calls, call) } {
         return Some(-(error as isize));
     }
     let _own = Own::calls();
-    // SAFETY: the caller's promise.
+    // SAFETY: the program makes this call, of memory that it has; each function takes its words as the kernel would.
     Some(unsafe {
         match call.number {
             libc::SYS_clone | libc::SYS_clone3 => fork_by(calls, call),
@@ -270,7 +270,7 @@ unsafe fn fork_by(calls: &'static dyn MemoryCalls, call: &Call) -> isize {
     if let Err(error) = prepared {
         return -(error as isize);
     }
-    // SAFETY: the caller's promise; the child goes on with a copy of this stack.
+    // SAFETY: the program forks here; the child goes on with a copy of this stack.
     let child = unsafe { kernel::perform(call.number, call.arguments) };
     after_fork(calls, child == 0);
     child

@@ -46,7 +46,7 @@ pub unsafe fn perform(number: c_long, arguments: [usize; 6]) -> Answer {
     let [a, b, c, d, e, f] = arguments;
     let answer: isize;
     let call = CALL.load(Ordering::Relaxed);
-    // SAFETY: the caller's promise; the kernel changes `rax`, `rcx`, `r11` and memory only.
+    // SAFETY: what the call does to memory is what the program asked for; the kernel changes `rax`, `rcx`, `r11` and memory only.
     unsafe {
         asm!("call {call}", call = in(reg) call, inlateout("rax") number as isize => answer, in("rdi") a, in("rsi") b,
             in("rdx") c, in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _);
@@ -62,7 +62,7 @@ pub unsafe fn perform(number: c_long, arguments: [usize; 6]) -> Answer {
 pub unsafe fn perform(number: c_long, arguments: [usize; 6]) -> Answer {
     let [a, b, c, d, e, f] = arguments;
     let answer: isize;
-    // SAFETY: the caller's promise; the kernel changes `x0` and memory only.
+    // SAFETY: what the call does to memory is what the program asked for; the kernel changes `x0` and memory only.
     unsafe {
         asm!("svc 0", in("x8") number, inlateout("x0") a as isize => answer, in("x1") b, in("x2") c,
             in("x3") d, in("x4") e, in("x5") f, options(nostack));

@@ -175,7 +175,7 @@ impl<S: Source> LentMemory<S> {
         }
         if let Some(place) = call.replaces() {
             self.come_near(&place);
-            // SAFETY: by the contract of this function, the program asks for this call.
+            // SAFETY: the program maps here: where it says a place, it gives up what is there.
             let answer = self.with(|table| unsafe { table.lend_at(call, place) })?;
             return Some(answer.unwrap_or_else(|error| -(refusal(error) as Answer)));
         }
@@ -186,12 +186,12 @@ impl<S: Source> LentMemory<S> {
 
 impl<S: Source> MemoryCalls for LentMemory<S> {
     unsafe fn answer(&self, call: &Call) -> Answer {
-        // SAFETY: by the contract of this function, the program asks for this call.
+        // SAFETY: the program maps, or this returns none and does nothing.
         if let Some(answer) = unsafe { self.lend_mapping(call) } {
             return answer;
         }
         if call.makes_ring() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the program makes a ring of parameters of its own; nothing is lent from then on.
             return unsafe { call.perform_and(|| self.refuse()) };
         }
         let is_near = match call.kind() {
@@ -200,12 +200,12 @@ impl<S: Source> MemoryCalls for LentMemory<S> {
         };
         let replaces = call.replaces();
         if !is_near && !replaces.is_some_and(|range| self.is_near(&range)) {
-            // SAFETY: the caller's promise.
+            // SAFETY: nothing lent lies near: the kernel gets what the program gave it.
             return unsafe { call.perform() };
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the program asks for this on its own memory; the table is locked, so that its ranges stay.
         let answer = self.with(|table| unsafe { table.answer(call) });
-        // SAFETY: the caller's promise. The thread is in here already: the memory is not lent.
+        // SAFETY: the thread is in here already, for this library's own memory, which is not lent.
         answer.unwrap_or_else(|| unsafe { call.perform() })
     }
 

@@ -10,7 +10,7 @@ pub trait MemoryCalls: Sync {
     /// # Safety
     /// As the call itself.
     unsafe fn answer(&self, call: &Call) -> Answer {
-        // SAFETY: the caller's promise.
+        // SAFETY: nothing is lent: the kernel gets what the program gave it.
         unsafe { call.perform() }
     }
 
@@ -28,7 +28,7 @@ pub trait MemoryCalls: Sync {
     /// # Safety
     /// As the call itself.
     unsafe fn answer_process(&self, call: &Call) -> Answer {
-        // SAFETY: by the contract of this function, the kernel may be asked for what the program asks for.
+        // SAFETY: the call is about the process, not memory: the kernel gets what the program gave it.
         unsafe { call.perform() }
     }
 

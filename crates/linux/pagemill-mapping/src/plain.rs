@@ -110,7 +110,7 @@ pub fn clear(part: Range<usize>) {
 unsafe fn is_zero(start: *const u8, bytes: usize) -> bool {
     // Other threads may write: whatever they do, every word is read once, and the copy is made after they are held up.
     let words = start.cast::<u64>();
-    // SAFETY: the caller's promise.
+    // SAFETY: `start` has `bytes` bytes that are mapped and aligned to words; volatile, for the program may write there.
     (0..bytes / 8).all(|index| unsafe { words.add(index).read_volatile() } == 0)
 }
 

@@ -121,7 +121,7 @@ impl<S: Source> RangeTable<S> {
         // The source says what the program may have, and whose pages it gets.
         closed.arguments[3] |= libc::MAP_NORESERVE as usize;
         closed.arguments[3] &= !(libc::MAP_HUGETLB as usize);
-        // SAFETY: by the contract of this function, the program gives up what is there; no thread may touch it before the call is over.
+        // SAFETY: the program gives up what is there: it maps over it; no thread may touch it before the call is over.
         let answer = unsafe { self.replace(&closed) }?;
         if has_failed(answer) {
             return Ok(answer);
@@ -130,7 +130,7 @@ impl<S: Source> RangeTable<S> {
             self.enter(place, Purpose::of(call.arguments[3]));
             return Ok(answer);
         }
-        // SAFETY: by the contract of this function, the program asks for this call.
+        // SAFETY: the source could not lend: the kernel maps what the program asks for, over what it closed.
         Ok(unsafe { call.perform() })
     }
 
@@ -304,7 +304,7 @@ impl<S: Source> RangeTable<S> {
     /// # Safety
     /// As the call itself.
     pub unsafe fn answer(&mut self, call: &Call) -> Answer {
-        // SAFETY: the caller's promise.
+        // SAFETY: the program asks for this call on memory of its own, and each kind reads the words that the kernel would.
         let answer = unsafe {
             match call.kind() {
                 Kind::Map | Kind::Unmap => self.replace(call),
@@ -326,7 +326,7 @@ impl<S: Source> RangeTable<S> {
         if let Some(range) = &range {
             self.convert_cut_extents(range)?;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the program maps or unmaps here, and gives up what is there.
         let answer = unsafe { call.perform() };
         if let Some(range) = range
             && !has_failed(answer)
@@ -357,7 +357,7 @@ impl<S: Source> RangeTable<S> {
         if !self.source.is_native(call.kind()) {
             self.make_range_plain(range)?;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the range is plain now, or its source bears the call as the kernel makes it: the program asks for it.
         Ok(unsafe { call.perform() })
     }
 
@@ -367,7 +367,7 @@ impl<S: Source> RangeTable<S> {
         let touched = self.touched(&range);
         if !is_at_granules && touched.iter().any(|extent| self.is_huge(extent)) {
             // The kernel refuses.
-            // SAFETY: the caller's promise.
+            // SAFETY: a part of a huge page cannot be protected: the call changes nothing.
             return Ok(unsafe { call.perform() });
         }
         let is_as_lent = call.number == libc::SYS_mprotect && call.third() == LENT_ACCESS;
@@ -378,7 +378,7 @@ impl<S: Source> RangeTable<S> {
         {
             return Ok(0);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the program protects its own memory, which keeps its bytes.
         unsafe { self.plain_first(call, &range) }
     }
 }

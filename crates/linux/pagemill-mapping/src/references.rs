@@ -158,7 +158,7 @@ pub unsafe fn call_next(
     call: &Call,
     next: unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> isize,
 ) -> isize {
-    // SAFETY: by the contract of this function, the arguments are those of a call that the program may make.
+    // SAFETY: the program makes this call, so that what its arguments name can be read.
     if let Err(error) = unsafe { prepare(calls, call) } {
         return kernel::for_c(-(error as c_int as Answer));
     }

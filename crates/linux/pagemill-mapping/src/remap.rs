@@ -31,16 +31,16 @@ impl<S: Source> RangeTable<S> {
             if (1..=old.len()).contains(&new_bytes) {
                 let unit = if is_huge { S::GRANULE } else { PAGE_BYTES };
                 let new_end = (start + new_bytes).next_multiple_of(unit);
-                // SAFETY: the caller's promise.
+                // SAFETY: the program gives up what is behind the new end.
                 return unsafe { self.shrink(&old, new_end) };
             }
         }
         if self.source.is_native(Kind::Remap) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the program moves or grows its mapping, and uses it at the address that it gets.
             return unsafe { self.follow(call, old, new_bytes) };
         }
         self.make_range_plain(&old)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: all of it is plain: the kernel moves what the program names.
         let answer = unsafe { self.replace(call) }?;
         if !has_failed(answer) && answer as usize != start {
             // Shared memory of the source may have moved: it is mapped elsewhere now.
@@ -53,7 +53,7 @@ impl<S: Source> RangeTable<S> {
     unsafe fn shrink(&mut self, old: &Range<usize>, new_end: usize) -> Result<Answer, i32> {
         if new_end < old.end {
             let tail = Call::new(libc::SYS_munmap, [new_end, old.end - new_end]);
-            // SAFETY: the caller's promise.
+            // SAFETY: this unmaps the tail alone, which the program gives up.
             let answer = unsafe { self.replace(&tail) }?;
             if has_failed(answer) {
                 return Ok(answer);
@@ -70,7 +70,7 @@ impl<S: Source> RangeTable<S> {
         new_bytes: usize,
     ) -> Result<Answer, i32> {
         let moving: Vec<_> = self.touched(&old);
-        // SAFETY: the caller's promise.
+        // SAFETY: the program gives up the old place, and what is at a fixed new one.
         let answer = unsafe { self.replace(call) }?;
         if has_failed(answer) {
             return Ok(answer);

@@ -64,7 +64,7 @@ pub unsafe fn prepare(
 ) -> Result<(), i32> {
     let [first, second, ..] = arguments;
     match kind {
-        // SAFETY: by the contract of this function, the program's ring is there.
+        // SAFETY: liburing's caller passes a ring that it has initialized.
         RingCall::Submits => unsafe { look_through(calls, first) },
         RingCall::Registers(vectors, count) => {
             references::vectors(calls, arguments[vectors], arguments[count] as u32 as usize)
@@ -90,7 +90,7 @@ pub unsafe fn prepare(
 /// # Safety
 /// `ring` is the address of a `struct io_uring` that liburing has filled.
 unsafe fn look_through(calls: &dyn MemoryCalls, ring: usize) -> Result<(), i32> {
-    // SAFETY: the caller's promise: the fields lie there, and the mask where its field says.
+    // SAFETY: liburing of the version that is looked for has its fields at these offsets, and the mask where its field says.
     let (mask, entries, [head, tail], flags) = unsafe {
         (
             read::<u32>(read(ring + MASK)),
@@ -130,7 +130,7 @@ fn prepare_entry(calls: &dyn MemoryCalls, entry: [u64; 4]) -> Result<(), i32> {
 /// # Safety
 /// A value of this type lies at the address, and is read only.
 unsafe fn read<T: Copy>(place: usize) -> T {
-    // SAFETY: by the contract of this function a value of this type lies there.
+    // SAFETY: the place is a field of a ring, or of its queue, that the program has mapped; alignment is not asked.
     unsafe { std::ptr::with_exposed_provenance::<T>(place).read_unaligned() }
 }
 

@@ -106,7 +106,7 @@ impl Opened {
 // SAFETY: the name is ours alone in any program that links this library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pagemill_pager_open(memory_bytes: u64, to: *const c_char) -> *mut Opened {
-    // SAFETY: the caller's promise.
+    // SAFETY: `to` is a string that ends with a NUL, as pagemill_pager.h asks.
     let opened = noted(open(memory_bytes, unsafe { CStr::from_ptr(to) }, false));
     opened.map_or(ptr::null_mut(), Box::into_raw)
 }
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn pagemill_pager_open_in_thread(
     memory_bytes: u64,
     to: *const c_char,
 ) -> *mut Opened {
-    // SAFETY: the caller's promise.
+    // SAFETY: `to` is a string that ends with a NUL, as pagemill_pager.h asks.
     let opened = noted(open(memory_bytes, unsafe { CStr::from_ptr(to) }, true));
     opened.map_or(ptr::null_mut(), Box::into_raw)
 }
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn pagemill_pager_open_in_thread(
 // SAFETY: the name is ours alone in any program that links this library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pagemill_pager_map(pager: *mut Opened, bytes: usize) -> *mut c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: `pager` came from an opening function and is not closed: no mutable reference to it exists.
     let start = noted(unsafe { &*pager }.map(bytes));
     start.map_or(ptr::null_mut(), ptr::with_exposed_provenance_mut)
 }
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn pagemill_pager_map_file(
     offset: u64,
     bytes: u64,
 ) -> *mut c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: `pager` is open, and both strings end with a NUL, as pagemill_pager.h asks.
     let (opened, path, mode) = unsafe { (&*pager, CStr::from_ptr(path), CStr::from_ptr(mode)) };
     let start = noted(opened.map_file(path, mode, offset, bytes));
     start.map_or(ptr::null_mut(), ptr::with_exposed_provenance_mut)
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn pagemill_pager_map_file(
 // SAFETY: the name is ours alone in any program that links this library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pagemill_pager_flush(pager: *mut Opened, memory: *mut c_void) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: `pager` came from an opening function and is not closed: no mutable reference to it exists.
     let result = noted(unsafe { &*pager }.flush(memory.addr()));
     if result.is_some() { 0 } else { -1 }
 }
@@ -176,7 +176,7 @@ pub unsafe extern "C" fn pagemill_pager_flush(pager: *mut Opened, memory: *mut c
 // SAFETY: the name is ours alone in any program that links this library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pagemill_pager_unmap(pager: *mut Opened, memory: *mut c_void) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: `pager` came from an opening function and is not closed: no mutable reference to it exists.
     let result = noted(unsafe { &*pager }.unmap(memory.addr()));
     if result.is_some() { 0 } else { -1 }
 }
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn pagemill_pager_unmap(pager: *mut Opened, memory: *mut c
 // SAFETY: the name is ours alone in any program that links this library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pagemill_pager_count(pager: *mut Opened, name: *const c_char) -> u64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: `pager` is open, and `name` ends with a NUL, as pagemill_pager.h asks.
     let (opened, name) = unsafe { (&*pager, CStr::from_ptr(name)) };
     noted(opened.count(name)).unwrap_or(u64::MAX)
 }
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn pagemill_pager_count(pager: *mut Opened, name: *const c
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pagemill_pager_close(pager: *mut Opened) {
     if !pager.is_null() {
-        // SAFETY: the caller's promise: it came from `pagemill_pager_open`, and is closed once.
+        // SAFETY: `pager` came from `Box::into_raw` of an opening function, and is closed once.
         drop(unsafe { Box::from_raw(pager) });
     }
 }

@@ -115,7 +115,7 @@ pub fn library_bytes(memory: *const u8) -> Option<usize> {
 /// # Safety
 /// It came from [`library_malloc`], and nothing refers to it.
 pub unsafe fn library_free(memory: *mut u8, bytes: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the block is of this heap, with a head before it, and its bytes are those that it was made with.
     LIBRARY.with(|heap| unsafe {
         heap.free(memory.sub(HEAD_BYTES), bytes + HEAD_BYTES, HEAD_BYTES);
     });

@@ -124,10 +124,10 @@ impl MemoryCalls for Calls {
             return unsafe { call.perform_and(|| become_plain("a process with an io_uring")) };
         }
         if call.kind() == Kind::Map && has(call.arguments[3], libc::MAP_GROWSDOWN) {
-            // SAFETY: the caller's promise; the place is a wish.
+            // SAFETY: the program maps where there is room: the place is a wish, and nothing is given up.
             return unsafe { LENT.answer(&with_room_below(call)) };
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the program makes this call on memory of its own.
         unsafe { LENT.answer(call) }
     }
 
@@ -136,7 +136,7 @@ impl MemoryCalls for Calls {
     }
 
     unsafe fn answer_process(&self, call: &Call) -> Answer {
-        // SAFETY: by the contract of this function, the program asks for this call.
+        // SAFETY: the program makes this call on its own descriptors, limits or namespaces.
         unsafe { descriptors::answer(call) }
     }
 

@@ -81,7 +81,7 @@ pub unsafe fn answer(call: &Call) -> Answer {
         ),
         libc::SYS_setrlimit => limited(call, first, call.arguments[1]),
         libc::SYS_prlimit64 => limited(call, second, call.arguments[2]),
-        // SAFETY: by the contract of this function, the program gives the range up.
+        // SAFETY: the program gives up the descriptors of the range; those that are kept are left out.
         libc::SYS_close_range => unsafe { close_range(first, second, flags) },
         _ if is_kept(first) => -(libc::EBADF as Answer),
         libc::SYS_close => perform(call),

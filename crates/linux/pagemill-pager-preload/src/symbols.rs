@@ -110,7 +110,7 @@ fn of_library(bytes: usize, caller: usize) -> Option<*mut c_void> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn free(memory: *mut c_void) {
     if let Some(bytes) = library_bytes(memory.cast()) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the block has the library's head, which tells its bytes, and the program frees it once.
         return unsafe { library_free(memory.cast(), bytes) };
     }
     match paged_bytes(memory) {

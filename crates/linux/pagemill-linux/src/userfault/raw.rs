@@ -101,7 +101,7 @@ pub unsafe fn ioctl<T>(
     request: libc::c_ulong,
     argument: &mut T,
 ) -> io::Result<()> {
-    // SAFETY: by the contract of this function.
+    // SAFETY: `request` is one that takes a `T`, which the borrow keeps whole while the kernel reads and writes it.
     match unsafe { libc::ioctl(descriptor, request as _, std::ptr::from_mut(argument)) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),

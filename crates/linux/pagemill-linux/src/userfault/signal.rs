@@ -179,7 +179,7 @@ unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
 #[cfg(target_arch = "x86_64")]
 unsafe fn is_write(context: *mut c_void) -> bool {
     const WRITE: i64 = 1 << 1;
-    // SAFETY: by the contract of this function.
+    // SAFETY: the kernel passes a handler of three arguments the context of the thread, for the time of the handler.
     let context = unsafe { &*context.cast::<libc::ucontext_t>() };
     context.uc_mcontext.gregs[libc::REG_ERR as usize] & WRITE != 0
 }

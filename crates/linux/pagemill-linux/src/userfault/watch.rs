@@ -51,7 +51,7 @@ impl FaultWatch {
     pub unsafe fn watch(&self, range: Range<u64>) -> io::Result<()> {
         let bytes = range.end.saturating_sub(range.start);
         self.register(&range, REGISTER_MISSING | REGISTER_MINOR)?;
-        // SAFETY: by the contract of this function, the bytes are in the file; only their mapping goes.
+        // SAFETY: all bytes of the range are in its file, so that only their mapping goes, and a touch brings them again.
         match unsafe { libc::madvise(range.start as *mut _, bytes as usize, libc::MADV_DONTNEED) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),

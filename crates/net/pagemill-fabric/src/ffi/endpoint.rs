@@ -48,7 +48,7 @@ impl Endpoint {
     /// # Safety
     /// `handle` is one that [`open`] made and is not closed yet.
     pub unsafe fn of<'a>(handle: *mut fid_ep) -> &'a Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the handle is the first field of a value of this type that `open` made, and lives until it is closed.
         unsafe { &*handle.cast::<Self>() }
     }
 
@@ -114,7 +114,7 @@ pub unsafe fn buffer_of(pieces: *const libc::iovec, count: usize) -> Buffer {
     if count == 0 || pieces.is_null() {
         return Buffer::new(0, 0);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller of libfabric has `count` pieces at `pieces` for the time of the call.
     let pieces = unsafe { std::slice::from_raw_parts(pieces, count) };
     Buffer::of(
         pieces

@@ -15,7 +15,7 @@ pub fn give<T>(object: T) -> *mut T {
 /// # Safety
 /// `handle` is from `give::<T>`, whose structure begins with the `fid`, and is not used any more.
 pub unsafe fn free<T>(handle: *mut fid) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `handle` is the first field of a `T` that `Box::into_raw` made, and is closed once.
     drop(unsafe { Box::from_raw(handle.cast::<T>()) });
 }
 
