@@ -22,7 +22,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-pager", 8404),
     ("pagemill-pager-cabi", 214),
     ("pagemill-pager-preload", 1366),
-    ("pagemill-pages", 12158),
+    ("pagemill-pages", 12168),
     ("pagemill-playground", 261),
     ("pagemill-policy", 9559),
     ("pagemill-ptx", 39524),

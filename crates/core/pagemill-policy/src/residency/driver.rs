@@ -603,7 +603,7 @@ impl Driver {
     }
 
     /// The pages of `block` that belong to an allocation.
-    fn extent(&self, block: u32) -> PageMask {
+    pub fn extent(&self, block: u32) -> PageMask {
         self.extents.get(&block).copied().unwrap_or(PageMask::FULL)
     }
 

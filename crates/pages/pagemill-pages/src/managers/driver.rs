@@ -38,6 +38,8 @@ pub enum Found {
     Remote,
     /// The access sleeps until the driver has served the page.
     Fault,
+    /// No page of an allocation: a read that the machine lets pass, which finds zeros. Nothing would ever come there.
+    Beyond,
 }
 
 /// Pages under the driver, and the accesses `W` that sleep for them.
@@ -106,8 +108,14 @@ impl<W: Waiter> DriverPages<W> {
         match self.handler.driver().touch_for(page, writes) {
             Touch::Local => Found::Local(self.handler.ready_at(page).max(at)),
             Touch::Remote => Found::Remote,
-            Touch::Fault => Found::Fault,
+            Touch::Fault if self.is_allocated(page) => Found::Fault,
+            Touch::Fault => Found::Beyond,
         }
+    }
+
+    fn is_allocated(&self, page: u32) -> bool {
+        let pages = self.handler.driver().extent(page / BLOCK_PAGES);
+        pages.contains(page % BLOCK_PAGES)
     }
 
     /// The GPU uses a page of its memory.

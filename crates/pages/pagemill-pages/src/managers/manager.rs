@@ -26,7 +26,7 @@ impl<W: Waiter> DriverPages<W> {
     #[inline]
     pub fn place(&self, page: u32, writes: bool) -> Place {
         match self.find(Picos::ZERO, page, writes) {
-            Found::Local(_) => Place::Gpu,
+            Found::Local(_) | Found::Beyond => Place::Gpu,
             Found::Remote => Place::Cpu,
             Found::Fault => Place::Neither,
         }
@@ -51,6 +51,7 @@ impl<W: Waiter> DriverPages<W> {
                 self.fault(at, asked);
                 Touch::Waits
             }
+            Found::Beyond => Touch::Here(at),
         }
     }
 }

@@ -156,6 +156,19 @@ fn a_batch_of_one_page() {
 }
 
 #[test]
+fn what_lies_beyond_an_allocation_is_not_waited_for() {
+    let mut bench = Bench::new(false);
+    let first = 2 * BLOCK_BYTES;
+    bench.pages.allocate(first..first + 2 * PAGE_BYTES);
+    let page = (first / PAGE_BYTES) as u32;
+    let find = |page| bench.pages.find(Picos::ZERO, page, false);
+    assert_eq!(
+        [find(page), find(page + 1), find(page + 2)],
+        [Found::Fault, Found::Fault, Found::Beyond]
+    );
+}
+
+#[test]
 fn entries_stretches_and_pages_each_cost() {
     let mut bench = Bench::new(false);
     bench.kernel(0, &[0]);

@@ -135,6 +135,7 @@ fn kernel(
                     pages.fault(now, access);
                     asleep += 1;
                 }
+                Found::Beyond => panic!("{access:?} is of an allocation"),
             }
         }
         if asleep == 0 {
