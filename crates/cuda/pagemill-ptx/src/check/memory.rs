@@ -1,9 +1,9 @@
 //! Memory accesses as the checks see them.
 
 use super::{Checker, Finding, Shadow};
+use crate::exec::trap::Trap;
 use crate::launch::Launch;
 use crate::memory::DeviceMemory;
-use crate::trap::Trap;
 
 impl DeviceMemory {
     /// Looks for mistakes in all later functional launches. Memory has values from the start, unless

@@ -28,7 +28,7 @@ pub use traces::{CheckTime, LaunchSpan, Trace, Traces};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::kernel::Kernel;
+use crate::program::kernel::Kernel;
 use cells::TIME_MAX;
 use finding::Findings;
 use order::Order;
@@ -171,9 +171,9 @@ impl Checker {
             source_name: kernel.source_name.to_string(),
             line: info.map_or(0, |info| info.line),
             source: source.map(|(file, line)| (file.to_owned(), line)),
-            block: crate::places::split(place.block, *grid),
+            block: crate::launch::coordinates::split(place.block, *grid),
             thread: (place.thread != u32::MAX)
-                .then(|| crate::places::split(place.thread.into(), *block)),
+                .then(|| crate::launch::coordinates::split(place.thread.into(), *block)),
             detail: detail(),
             count: 1,
         };
@@ -191,10 +191,10 @@ impl Checker {
         else {
             return String::new();
         };
-        let [x, y, z] = crate::places::split(thread.into(), *shape);
+        let [x, y, z] = crate::launch::coordinates::split(thread.into(), *shape);
         let mut text = format!("thread ({x}, {y}, {z})");
         if let Some(block) = block {
-            let [x, y, z] = crate::places::split(block, *grid);
+            let [x, y, z] = crate::launch::coordinates::split(block, *grid);
             text += &format!(" of block ({x}, {y}, {z})");
         }
         if let Some(instruction) = sites.instruction_of(line) {

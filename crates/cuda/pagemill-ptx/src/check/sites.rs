@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::finding::Line;
 use crate::ir::info::InstructionInfo;
-use crate::kernel::Kernel;
+use crate::program::kernel::Kernel;
 
 /// Lines that have a number of their own; all others share the last.
 pub(super) const LINES_MAX: u32 = 511;

@@ -6,10 +6,10 @@ use super::transfer::{load, load_lane, store, store_lane};
 use crate::ast::Space;
 use crate::check::BlockCheck;
 use crate::cluster::Seat;
+use crate::exec::trap::{Fault, TrapKind};
 use crate::ir::code::{AccessKind, AddressOperand, MemoryInst};
 use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use crate::memory::DeviceMemory;
-use crate::trap::{Fault, TrapKind};
 use crate::window::{self, Window};
 
 /// The most that one lane loads.

@@ -5,9 +5,9 @@ use super::due::Due;
 use super::pattern::Pattern;
 use super::step::{AccessSpace, LanePlaces, MemoryAccess};
 use crate::ast::Space;
+use crate::exec::trap::Fault;
 use crate::ir::code::{AccessKind, MemoryInst};
 use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
-use crate::trap::Fault;
 use crate::window::Window;
 
 impl Stores<'_> {

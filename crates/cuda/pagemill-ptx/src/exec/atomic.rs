@@ -4,9 +4,9 @@ use super::access::{Stores, Target, resolve};
 use super::pattern::bank_replays;
 use super::transfer::{extend, little_endian};
 use crate::ast::Space;
+use crate::exec::trap::{Fault, TrapKind};
 use crate::ir::code::{HIGH_RESULT, MemoryInst, SINK};
 use crate::ir::line::{Frame, LANE_BITS, Line, lanes_of};
-use crate::trap::{Fault, TrapKind};
 
 impl Stores<'_> {
     /// Lanes act one after the other, lowest first.

@@ -2,7 +2,7 @@
 
 use super::run::{Machine, Stop, run_loop};
 use super::step::StepTotals;
-use crate::trap::Fault;
+use crate::exec::trap::Fault;
 use std::sync::OnceLock;
 
 /// Runs `machine` until it stops. On a fault the warp's path points at the faulting instruction.

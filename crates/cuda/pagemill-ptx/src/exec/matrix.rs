@@ -15,6 +15,7 @@
 //! that its vendor states. Integer sums are exact, and wrap around or stop at the ends of their range.
 
 use super::access::{Stores, Target, resolve};
+use crate::exec::trap::{Fault, TrapKind};
 use crate::ir::code::{
     AddressOperand, Element, MatrixInst, MatrixLoad, MatrixProduct, MatrixTile, ProductForm,
     TileShape,
@@ -22,7 +23,6 @@ use crate::ir::code::{
 use crate::ir::float::{canonical32, canonical64};
 use crate::ir::functions::narrow_floats;
 use crate::ir::line::{FULL, Frame, LANES, Line};
-use crate::trap::{Fault, TrapKind};
 use half::{bf16, f16};
 
 #[inline(never)]

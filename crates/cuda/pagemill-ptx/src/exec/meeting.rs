@@ -4,10 +4,10 @@ use super::path::{Fragment, Meeting, Path};
 use super::step::StepTotals;
 use super::warp::Warp;
 use super::warp_wide::{self, Exchanged};
+use crate::exec::trap::{Fault, TrapKind};
 use crate::ir::code::{Code, Stream};
 use crate::ir::info::Prefix;
 use crate::ir::line::{Frame, lanes_of};
-use crate::trap::{Fault, TrapKind};
 
 /// What lanes wait for.
 pub(crate) struct Meetings<'a> {

@@ -24,6 +24,7 @@ pub(crate) mod service;
 pub(crate) mod step;
 mod texture;
 pub(crate) mod transfer;
+pub(crate) mod trap;
 pub(crate) mod warp;
 pub(crate) mod warp_wide;
 pub(crate) mod watch;

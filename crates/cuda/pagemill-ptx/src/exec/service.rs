@@ -4,9 +4,9 @@ use super::access::Stores;
 use super::device_runtime;
 use super::printf;
 use super::transfer::little_endian;
+use crate::exec::trap::{Fault, TrapKind};
 use crate::ir::code::{ClockPart, SINK, Service};
 use crate::ir::line::{Frame, LANE_BITS, LANES, lanes_of};
-use crate::trap::{Fault, TrapKind};
 use crate::window::{self, Window};
 
 /// Longest string that is read out of device memory, in bytes.

@@ -3,6 +3,7 @@
 use super::access::Stores;
 use super::step::{AccessSpace, MemoryAccess};
 use super::transfer::{extend, little_endian};
+use crate::exec::trap::{Fault, TrapKind};
 use crate::ir::code::{
     AccessKind, CacheHint, Detail, OutsideSurface, SINK, SurfaceElement, TextureAction, TextureInst,
 };
@@ -10,7 +11,6 @@ use crate::ir::line::{Frame, LANE_BITS, LANES, lanes_of};
 use crate::texture::{
     AddressMode, Coordinates, Image, Texture, face, gather, nearest_texel, sample,
 };
-use crate::trap::{Fault, TrapKind};
 
 /// Where in an image a lane of a surface instruction goes: byte of the row, row, slice.
 type Place = [u64; 3];

@@ -3,9 +3,9 @@
 use crate::block::Block;
 use crate::exec::service::Output;
 use crate::exec::step::StepTotals;
+use crate::exec::trap::Trap;
 use crate::launch::Launch;
 use crate::memory::DeviceMemory;
-use crate::trap::Trap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

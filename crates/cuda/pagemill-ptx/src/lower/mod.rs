@@ -26,7 +26,7 @@ pub use decode::{SupportedOpcode, supported_opcodes};
 use crate::ast::{Function, Module, Operand, Space, Variable};
 use crate::ir::code::Launchable;
 use crate::ir::info::{ClusterNeeds, IssueOrder, Param};
-use crate::kernel::Kernel;
+use crate::program::kernel::Kernel;
 use decode::{Names, SharedLayout};
 use fail::fail;
 use inline::{Flat, FlatInst};

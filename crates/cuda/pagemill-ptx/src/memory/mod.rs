@@ -3,6 +3,8 @@
 mod allocation;
 pub(crate) mod error;
 mod freeing;
+mod guard_granule;
+mod heap;
 mod near;
 mod part;
 mod touches;
@@ -15,7 +17,7 @@ use crate::check::{Checker, Shadow};
 use crate::cluster::Clusters;
 use crate::device_runtime::state::DeviceRuntime;
 use crate::exec::step::MemoryAccess;
-use crate::heap::Heap;
+use crate::memory::heap::Heap;
 use crate::texture::Texture;
 
 pub use allocation::{Allocation, AllocationId};

@@ -1,7 +1,7 @@
 use super::*;
 use crate::Executor;
 use crate::exec::step::{LanePlaces, MemoryAccess, StepEnd};
-use crate::functional::apart::tests::{Program, kernel};
+use crate::functional::speculation::tests::{Program, kernel};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

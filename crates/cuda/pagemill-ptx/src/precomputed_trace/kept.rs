@@ -1,9 +1,9 @@
 //! Steps of a warp that were made and not asked for.
 
 use crate::exec::step::{AccessSpace, LanePlaces, Step, StepEnd, StepTotals};
+use crate::exec::trap::Trap;
 use crate::ir::code::{AccessKind, CacheHint};
 use crate::ir::line::LANES;
-use crate::trap::Trap;
 use pagemill_types::warm;
 use std::collections::BTreeMap;
 

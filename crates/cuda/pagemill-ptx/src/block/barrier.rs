@@ -1,9 +1,9 @@
 //! The sixteen barriers of a block, and one for each of its warp groups. Arrival is counted in warps, as hardware does.
 
+use crate::exec::trap::{Fault, TrapKind};
 use crate::exec::warp::{Warp, WarpState};
 use crate::ir::code::{BarrierInst, BarrierReduction, BarrierScope, Reduce};
 use crate::ir::line::{ConstantLines, Frame, LANES, Registers, lanes_of};
-use crate::trap::{Fault, TrapKind};
 use crate::warp_group::{self, BARRIERS, GroupMeeting, NUMBERED};
 
 /// All barriers of one block.

@@ -1,24 +1,27 @@
 //! One block of threads: its warps, its shared memory, its barriers.
 
+mod barrier;
+mod compile_threshold;
+mod divergence;
 mod presets;
 
-use crate::barrier::{Arrival, Barriers};
+use crate::block::barrier::{Arrival, Barriers};
+use crate::block::compile_threshold::Pace;
 use crate::check::BlockCheck;
 use crate::cluster::Seat;
-use crate::cost::InstructionCosts;
 use crate::exec::access::Stores;
 use crate::exec::dispatch::run;
 use crate::exec::run::{Machine, Stop};
 use crate::exec::service::Output;
 use crate::exec::step::{MemoryAccess, Step, StepEnd, StepTotals};
+use crate::exec::trap::{Fault, Trap, TrapKind};
 use crate::exec::warp::{Warp, WarpState};
 use crate::ir::info::Prefix;
 use crate::ir::line::{FULL, LANES, Line, Registers};
+use crate::launch::cost::InstructionCosts;
 use crate::launch::{Executor, Launch};
 use crate::memory::DeviceMemory;
 use crate::native::{Native, Purpose, Routine, Windows};
-use crate::pace::Pace;
-use crate::trap::{Fault, Trap, TrapKind};
 use crate::window;
 use pagemill_types::warm;
 use presets::{of_block, preset_registers};

@@ -1,13 +1,16 @@
 //! One launch of a kernel: its shape, its arguments, and every value that is the same for all threads.
 
+pub(crate) mod coordinates;
+pub(crate) mod cost;
+
 use crate::cluster::{BLOCKS_MAX, Seat};
 use crate::exec::watch::QUIET_LOOKS;
 use crate::ir::code::Constant;
 use crate::ir::line::{ConstantLines, LANES, Line};
-use crate::kernel::Kernel;
-use crate::module::{Linked, Module};
-use crate::names::readable_list;
-use crate::places::{join, split};
+use crate::launch::coordinates::{join, split};
+use crate::program::kernel::Kernel;
+use crate::program::module::{Linked, Module};
+use crate::program::names::readable_list;
 use crate::reserved;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

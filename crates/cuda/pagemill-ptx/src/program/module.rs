@@ -3,9 +3,9 @@
 use crate::ast::{self, Space, Variable};
 use crate::device_runtime::built_in::with_built_in;
 use crate::ir::info::IssueOrder;
-use crate::kernel::Kernel;
 use crate::lower;
 use crate::memory::{DeviceMemory, MemoryError};
+use crate::program::kernel::Kernel;
 use crate::{PtxError, parse, window};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -13,12 +13,12 @@
 mod kept;
 
 use crate::block::Block;
-use crate::cost::InstructionCosts;
 use crate::exec::step::Step;
-use crate::functional::{Patience, apart};
+use crate::exec::trap::Trap;
+use crate::functional::{Patience, speculation};
 use crate::launch::Launch;
+use crate::launch::cost::InstructionCosts;
 use crate::memory::DeviceMemory;
-use crate::trap::Trap;
 use kept::KeptSteps;
 
 /// The steps of the blocks of one launch.
@@ -44,7 +44,7 @@ impl<'a> Ahead<'a> {
     /// Executes `launch` if its steps can be made ahead: `memory` then has all that it stores. Otherwise `launch` is to be run
     /// in time.
     pub fn executes(launch: &Launch, patience: Patience, memory: &mut DeviceMemory) -> bool {
-        apart::run_before(launch, patience, memory)
+        speculation::run_before(launch, patience, memory)
     }
 
     /// The steps of `launch`, which was executed. They stop as with [`Block::advance`] and `budget`.

@@ -1,13 +1,13 @@
 //! Launches without time: each block to its end, or in turns with others where it waits for them.
 
-pub(crate) mod apart;
 mod residents;
+pub(crate) mod speculation;
 
 use crate::exec::service::Output;
+use crate::exec::trap::Trap;
 use crate::launch::{Executor, Launch};
 use crate::memory::DeviceMemory;
 use crate::native::{Purpose, Unavailable};
-use crate::trap::Trap;
 
 pub use residents::Patience;
 use residents::Residents;
@@ -71,7 +71,7 @@ impl FunctionalRun {
         self.blocks = launch.blocks();
         if !self.has_begun {
             self.has_begun = true;
-            if let Some(totals) = apart::run(launch, patience, memory) {
+            if let Some(totals) = speculation::run(launch, patience, memory) {
                 self.residents.totals = totals;
                 return Ok(true);
             }

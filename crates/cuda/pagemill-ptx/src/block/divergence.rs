@@ -1,16 +1,16 @@
 //! How the lanes of one warp take turns where they cannot run together.
 
-use crate::Block;
+use crate::block::Block;
 use crate::exec::meeting::Meetings;
 use crate::exec::path::Meeting;
 use crate::exec::step::{StepEnd, StepTotals};
+use crate::exec::trap::{Fault, Trap, TrapKind};
 use crate::exec::warp::{Warp, WarpState};
 use crate::exec::watch::{IDLE_INSTRUCTIONS, LOOK_INSTRUCTIONS, Look, Standing, TURN_INSTRUCTIONS};
 use crate::ir::info::Prefix;
 use crate::ir::line::Frame;
 use crate::launch::Launch;
 use crate::memory::DeviceMemory;
-use crate::trap::{Fault, Trap, TrapKind};
 
 /// A limit of instructions from which on it is none.
 const NO_LIMIT: u64 = 1 << 62;
