@@ -9,11 +9,11 @@ use crate::runtime::{StreamId, Work};
 /// `cudaMallocAsync` in a stream that is captured: a node; `None` where it is not.
 pub(super) fn capture_malloc(stream: StreamId, bytes: usize) -> Result<Option<u64>, Fault> {
     with_runtime(|runtime| {
-        if !runtime.is_capturing(stream) {
+        if !runtime.graphs.is_capturing(stream) {
             return Ok(None);
         }
         let (work, address) = runtime.graph_allocation(bytes as u64)?;
-        runtime.note(stream, work)?;
+        runtime.graphs.note(stream, work)?;
         Ok(Some(address))
     })
 }
@@ -21,10 +21,10 @@ pub(super) fn capture_malloc(stream: StreamId, bytes: usize) -> Result<Option<u6
 /// `cudaFreeAsync` in a stream that is captured: a node; whether it is one.
 pub(super) fn capture_free(stream: StreamId, pointer: *mut c_void) -> Result<bool, Fault> {
     with_runtime(|runtime| {
-        if !runtime.is_capturing(stream) {
+        if !runtime.graphs.is_capturing(stream) {
             return Ok(false);
         }
-        runtime.note(stream, Work::Free(address(pointer)))?;
+        runtime.graphs.note(stream, Work::Free(address(pointer)))?;
         Ok(true)
     })
 }

@@ -119,7 +119,7 @@ pub(super) unsafe fn add(
     let after = unsafe { handles(place.after, place.count)? };
     let node = with_runtime(|runtime| {
         let work = work(runtime)?;
-        runtime.add_node(address(place.graph), &after, work)
+        runtime.graphs.add_node(address(place.graph), &after, work)
     })?;
     place.to.put(node as *mut c_void)
 }
@@ -169,13 +169,13 @@ unsafe fn dependencies(graph: *mut c_void, from: *const u64, to: *const u64, cou
     // SAFETY: both lists are as long as the program says.
     let (from, to) = unsafe { (handles(from, count)?, handles(to, count)?) };
     for (from, to) in from.into_iter().zip(to) {
-        with_runtime(|runtime| runtime.add_dependency(address(graph), from, to))?;
+        with_runtime(|runtime| runtime.graphs.add_dependency(address(graph), from, to))?;
     }
     Ok(())
 }
 
 pub(super) fn instantiate(to: OutPtr<*mut c_void>, graph: *mut c_void) -> Done {
-    let executable = with_runtime(|runtime| runtime.instantiate(address(graph)))?;
+    let executable = with_runtime(|runtime| runtime.graphs.instantiate(address(graph)))?;
     user_object::inherit(address(graph), executable);
     to.put(executable as *mut c_void)
 }
@@ -193,7 +193,7 @@ pub(super) fn set_step(
 ) -> Done {
     with_runtime(|runtime| {
         let work = work(runtime)?;
-        let steps = runtime.steps(address(executable))?;
+        let steps = runtime.graphs.steps(address(executable))?;
         let step = step_of(steps, address(node)).ok_or_else(|| no_such_step(node))?;
         match step.work.replace(work) {
             true => Ok(()),
@@ -204,18 +204,18 @@ pub(super) fn set_step(
 
 api! {
     fn cudaGraphCreate(to: OutPtr<*mut c_void>, _flags: c_uint) {
-        let graph = with_runtime(|runtime| Ok(runtime.create_graph()))?;
+        let graph = with_runtime(|runtime| Ok(runtime.graphs.create_graph()))?;
         to.put(graph as *mut c_void)
     }
 
     fn cudaGraphDestroy(graph: *mut c_void) {
-        with_runtime(|runtime| runtime.destroy_graph(address(graph)))?;
+        with_runtime(|runtime| runtime.graphs.destroy_graph(address(graph)))?;
         user_object::forget(address(graph));
         Ok(())
     }
 
     fn cudaGraphClone(to: OutPtr<*mut c_void>, graph: *mut c_void) {
-        let copy = with_runtime(|runtime| runtime.clone_graph(address(graph)))?;
+        let copy = with_runtime(|runtime| runtime.graphs.clone_graph(address(graph)))?;
         user_object::inherit(address(graph), copy);
         to.put(copy as *mut c_void)
     }
@@ -253,7 +253,7 @@ api! {
     fn cudaGraphAddChildGraphNode(to: OutPtr<*mut c_void>, graph: *mut c_void, after: *const u64, count: usize, child: *mut c_void) {
         // SAFETY: `after` is null or has `count` nodes.
         unsafe {
-            add(&Place { to, graph, after, count }, |runtime| runtime.child_work(address(child), false))
+            add(&Place { to, graph, after, count }, |runtime| runtime.graphs.child_work(address(child), false))
         }
     }
 
@@ -283,14 +283,14 @@ api! {
     }
 
     fn cudaGraphGetNodes(graph: *mut c_void, to: *mut *mut c_void, count: *mut usize) {
-        let nodes = with_runtime(|runtime| runtime.nodes(address(graph), false))?;
+        let nodes = with_runtime(|runtime| runtime.graphs.nodes(address(graph), false))?;
         // SAFETY: the program passes `to` as null or room for as many values as `count` says; `count` as null or room
         // for a size.
         unsafe { give_list(to, count, &nodes) }
     }
 
     fn cudaGraphGetRootNodes(graph: *mut c_void, to: *mut *mut c_void, count: *mut usize) {
-        let nodes = with_runtime(|runtime| runtime.nodes(address(graph), true))?;
+        let nodes = with_runtime(|runtime| runtime.graphs.nodes(address(graph), true))?;
         // SAFETY: the program passes `to` as null or room for as many values as `count` says; `count` as null or room
         // for a size.
         unsafe { give_list(to, count, &nodes) }
@@ -304,7 +304,7 @@ api! {
     }
 
     fn cudaGraphNodeGetType(node: *mut c_void, to: OutPtr<c_int>) {
-        let kind = with_runtime(|runtime| Ok(runtime.node_work(address(node))?.node_type()))?;
+        let kind = with_runtime(|runtime| Ok(runtime.graphs.node_work(address(node))?.node_type()))?;
         to.put(kind)
     }
 
@@ -323,7 +323,7 @@ api! {
     }
 
     fn cudaGraphExecUpdate(executable: *mut c_void, graph: *mut c_void, result: OutPtr<c_int>) {
-        let fits = with_runtime(|runtime| runtime.update_executable(address(executable), address(graph)))?;
+        let fits = with_runtime(|runtime| runtime.graphs.update_executable(address(executable), address(graph)))?;
         // `cudaGraphExecUpdateSuccess`, or that the topology has changed: the first field of `cudaGraphExecUpdateResultInfo`.
         let verdict = if fits { 0 } else { 2 };
         result.put_if_wanted(verdict);
@@ -336,7 +336,7 @@ api! {
     fn cudaGraphUpload(executable: *mut c_void, stream: *mut c_void) {
         with_runtime(|runtime| {
             runtime.is_non_blocking(stream_id(stream))?;
-            runtime.steps(address(executable)).map(|_| ())
+            runtime.graphs.steps(address(executable)).map(|_| ())
         })
     }
 
@@ -346,7 +346,7 @@ api! {
     }
 
     fn cudaGraphExecDestroy(executable: *mut c_void) {
-        with_runtime(|runtime| runtime.destroy_executable(address(executable)))?;
+        with_runtime(|runtime| runtime.graphs.destroy_executable(address(executable)))?;
         user_object::forget(address(executable));
         Ok(())
     }
@@ -359,7 +359,7 @@ api! {
     }
 
     fn cudaStreamEndCapture(stream: *mut c_void, to: OutPtr<*mut c_void>) {
-        let graph = with_runtime(|runtime| runtime.end_capture(stream_id(stream)))?;
+        let graph = with_runtime(|runtime| runtime.graphs.end_capture(stream_id(stream)))?;
         // A program that captured into a graph of its own knows it.
         to.put_if_wanted(graph as *mut c_void);
         Ok(())

@@ -107,7 +107,9 @@ pub(super) unsafe fn work_of(
             3 => union.cast::<HostNode>().read_unaligned().work(),
             4 => {
                 let child = union.cast::<Child>().read_unaligned();
-                runtime.child_work(child.graph, child.ownership == MOVED)
+                runtime
+                    .graphs
+                    .child_work(child.graph, child.ownership == MOVED)
             }
             5 => Ok(Work::Empty),
             6 => Ok(Work::Wait(handle())),
@@ -146,7 +148,9 @@ unsafe fn add_conditional(place: &Place, node: *mut ConditionalNode) -> Done {
     } = node_parameters;
     let choice = Choice::new(kind, bodies)?;
     let (made, graphs) = with_runtime(|runtime| {
-        runtime.add_conditional_node(address(place.graph), &after, (handle, choice), bodies)
+        runtime
+            .graphs
+            .add_conditional_node(address(place.graph), &after, (handle, choice), bodies)
     })?;
     // The program reads the list for as long as the node is there, which may be for ever.
     let graphs: &'static mut [u64] = graphs.leak();
@@ -161,7 +165,8 @@ fn create_handle(to: OutPtr<u64>, graph: *mut c_void, value: c_uint, flags: c_ui
         return Err(Fault::new(CudaError::INVALID_VALUE, message));
     }
     let initial = (flags == ASSIGN_DEFAULT).then_some(value);
-    let handle = with_runtime(|runtime| runtime.create_conditional(address(graph), initial))?;
+    let handle =
+        with_runtime(|runtime| runtime.graphs.create_conditional(address(graph), initial))?;
     to.put(handle)
 }
 

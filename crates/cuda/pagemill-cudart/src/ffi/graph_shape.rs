@@ -10,7 +10,7 @@ use crate::error::{CudaError, Fault};
 /// # Safety
 /// As [`give_list`].
 unsafe fn give_earlier(node: *mut c_void, to: *mut *mut c_void, count: *mut usize) -> Done {
-    let nodes = with_runtime(|runtime| runtime.dependencies(address(node)))?;
+    let nodes = with_runtime(|runtime| runtime.graphs.dependencies(address(node)))?;
     // SAFETY: `count` says how much room the program has at `to`, if that is not null.
     unsafe { give_list(to, count, &nodes) }
 }
@@ -32,7 +32,7 @@ thread_local! {
 fn give_capture(stream: *mut c_void, to: &CaptureInfo) -> Done {
     let found = with_runtime(|runtime| {
         runtime.is_non_blocking(stream_id(stream))?;
-        Ok(runtime.capture_of(stream_id(stream)))
+        Ok(runtime.graphs.capture_of(stream_id(stream)))
     })?;
     let is_active = found.is_some();
     let (graph, nodes) = found.unwrap_or_default();
@@ -66,7 +66,11 @@ unsafe fn update_capture(
     }
     // SAFETY: the program says that its list has `count` nodes.
     let nodes = unsafe { handles(nodes, count)? };
-    with_runtime(|runtime| runtime.set_capture_end(stream_id(stream), &nodes, flags == SET))
+    with_runtime(|runtime| {
+        runtime
+            .graphs
+            .set_capture_end(stream_id(stream), &nodes, flags == SET)
+    })
 }
 
 api! {

@@ -132,7 +132,7 @@ api! {
     fn cudaStreamIsCapturing(stream: *mut c_void, to: OutPtr<c_int>) {
         let capturing = with_runtime(|runtime| {
             runtime.is_non_blocking(stream_id(stream))?;
-            Ok(runtime.is_capturing(stream_id(stream)))
+            Ok(runtime.graphs.is_capturing(stream_id(stream)))
         })?;
         to.put(capturing.into())
     }

@@ -95,7 +95,7 @@ pub(super) fn forget(holder: u64) {
 }
 
 fn check_graph(graph: *mut c_void) -> Result<u64, Fault> {
-    with_runtime(|runtime| runtime.graph(address(graph)).map(|_| ()))?;
+    with_runtime(|runtime| runtime.graphs.graph(address(graph)).map(|_| ()))?;
     Ok(address(graph))
 }
 

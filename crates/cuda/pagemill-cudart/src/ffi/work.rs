@@ -36,12 +36,14 @@ pub(super) unsafe fn submit(
     wait: Wait,
 ) -> Done {
     if wait == Wait::Yes {
-        runtime.not_while_capturing(stream, "waiting for work")?;
+        runtime
+            .graphs
+            .not_while_capturing(stream, "waiting for work")?;
     }
-    if runtime.is_capturing(stream) {
-        return runtime.note(stream, work);
+    if runtime.graphs.is_capturing(stream) {
+        return runtime.graphs.note(stream, work);
     }
-    runtime.not_while_capturing(stream, "work")?;
+    runtime.graphs.not_while_capturing(stream, "work")?;
     if runtime.is_held(stream) {
         if wait == Wait::No && runtime.can_hold(&work) {
             // SAFETY: a stream's work is over before the program gives up the memory that its copies and fills name.
@@ -91,8 +93,8 @@ pub(super) fn call_host(stream: StreamId, function: HostFunction, data: *mut c_v
     let later = with_runtime(|runtime| {
         runtime.is_non_blocking(stream)?;
         let work = Work::Host(function as usize as u64, address(data));
-        if runtime.is_capturing(stream) {
-            return runtime.note(stream, work).map(|()| true);
+        if runtime.graphs.is_capturing(stream) {
+            return runtime.graphs.note(stream, work).map(|()| true);
         }
         let is_held = runtime.is_held(stream);
         if is_held {
@@ -121,9 +123,11 @@ pub(super) fn call_host(stream: StreamId, function: HostFunction, data: *mut c_v
 pub(super) unsafe fn launch_graph(executable: u64, stream: StreamId) -> Result<(), Fault> {
     settle(Turn::Stream(stream))?;
     let (steps, start) = with_runtime(|runtime| {
-        runtime.not_while_capturing(stream, "launching a graph")?;
+        runtime
+            .graphs
+            .not_while_capturing(stream, "launching a graph")?;
         let start = runtime.graph_start(stream)?;
-        let steps = runtime.steps(executable)?.clone();
+        let steps = runtime.graphs.steps(executable)?.clone();
         runtime.begin_conditionals(&steps);
         Ok((steps, start))
     })?;

@@ -1,19 +1,19 @@
 //! Conditional nodes of graphs: handles whose values kernels set, and bodies that run by them.
 
 use super::Runtime;
-use super::graphs::unknown;
+use super::graphs::{Graphs, unknown};
 use super::work::{Choice, Conditional, Step, Work};
 use crate::error::Fault;
 
-impl Runtime {
+impl Graphs {
     /// Makes a handle for a conditional node of `graph`. Its value is `initial` at each launch; without, it stays as it was.
     ///
     /// # Errors
     /// If there is no such graph.
     pub fn create_conditional(&mut self, graph: u64, initial: Option<u32>) -> Result<u64, Fault> {
         self.graph(graph)?;
-        let handle = self.graphs.handle();
-        self.graphs.conditionals.insert(handle, initial);
+        let handle = self.handle();
+        self.conditionals.insert(handle, initial);
         Ok(handle)
     }
 
@@ -28,7 +28,7 @@ impl Runtime {
         (handle, choice): (u64, Choice),
         bodies: u32,
     ) -> Result<(u64, Vec<u64>), Fault> {
-        if !self.graphs.conditionals.contains_key(&handle) {
+        if !self.conditionals.contains_key(&handle) {
             return Err(unknown("handle of a conditional node", handle));
         }
         let graphs: Vec<u64> = (0..bodies).map(|_| self.create_graph()).collect();
@@ -41,7 +41,9 @@ impl Runtime {
         let node = self.add_node(graph, after, work)?;
         Ok((node, graphs))
     }
+}
 
+impl Runtime {
     /// Gives the handles of all conditional nodes in `steps` their initial values.
     pub fn begin_conditionals(&mut self, steps: &[Step]) {
         for step in steps {

@@ -26,7 +26,7 @@ struct Capture {
 
 /// All graphs, and the streams that make some.
 #[derive(Debug, Default)]
-pub(super) struct Graphs {
+pub struct Graphs {
     pub(super) graphs: BTreeMap<u64, Graph>,
     executables: BTreeMap<u64, Vec<Step>>,
     /// Handles of conditional nodes, with the value that they have at each launch.
@@ -43,7 +43,11 @@ impl Graphs {
         HANDLE_TAG | self.made
     }
 
-    fn graph(&mut self, graph: u64) -> Result<&mut Graph, Fault> {
+    /// The graph of a handle.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn graph(&mut self, graph: u64) -> Result<&mut Graph, Fault> {
         self.graphs
             .get_mut(&graph)
             .ok_or_else(|| unknown("graph", graph))
@@ -70,7 +74,11 @@ impl Graphs {
         Ok(steps)
     }
 
-    fn executable(&mut self, executable: u64) -> Result<&mut Vec<Step>, Fault> {
+    /// The steps of an executable graph.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn steps(&mut self, executable: u64) -> Result<&mut Vec<Step>, Fault> {
         let found = self.executables.get_mut(&executable);
         found.ok_or_else(|| unknown("executable graph", executable))
     }
@@ -93,11 +101,11 @@ fn capture_fault(code: CudaError, message: &str) -> Fault {
     Fault::new(code, message)
 }
 
-impl Runtime {
+impl Graphs {
     /// Makes an empty graph.
     pub fn create_graph(&mut self) -> u64 {
-        let graph = self.graphs.handle();
-        self.graphs.graphs.insert(graph, Graph::default());
+        let graph = self.handle();
+        self.graphs.insert(graph, Graph::default());
         graph
     }
 
@@ -106,11 +114,11 @@ impl Runtime {
     /// # Errors
     /// If there is no such graph.
     pub fn clone_graph(&mut self, graph: u64) -> Result<u64, Fault> {
-        let original = self.graphs.with_moved(graph)?;
+        let original = self.with_moved(graph)?;
         let handles: BTreeMap<u64, u64> = original
             .nodes
             .keys()
-            .map(|&node| (node, self.graphs.handle()))
+            .map(|&node| (node, self.handle()))
             .collect();
         let renamed = original.nodes.into_iter().map(|(id, node)| {
             let after = node.after.iter().map(|earlier| handles[earlier]).collect();
@@ -129,8 +137,8 @@ impl Runtime {
                 _ => {}
             }
         }
-        let copy = self.graphs.handle();
-        self.graphs.graphs.insert(copy, Graph { nodes });
+        let copy = self.handle();
+        self.graphs.insert(copy, Graph { nodes });
         Ok(copy)
     }
 
@@ -139,7 +147,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such graph.
     pub fn destroy_graph(&mut self, graph: u64) -> Result<(), Fault> {
-        let gone = self.graphs.graphs.remove(&graph);
+        let gone = self.graphs.remove(&graph);
         let gone = gone.ok_or_else(|| unknown("graph", graph))?;
         let owned = |node: &Node| node.work.owned_graphs();
         for own in gone.nodes.values().flat_map(owned) {
@@ -153,7 +161,7 @@ impl Runtime {
     /// # Errors
     /// If there is none, or it has conditional nodes, which a child cannot have.
     pub fn child_work(&mut self, graph: u64, is_moved: bool) -> Result<Work, Fault> {
-        let child = self.graphs.with_moved(graph)?;
+        let child = self.with_moved(graph)?;
         let is_conditional = |node: &Node| matches!(node.work, Work::Conditional(_));
         if child.nodes.values().any(is_conditional) {
             let message = "a graph with conditional nodes cannot be a node of another graph";
@@ -162,26 +170,18 @@ impl Runtime {
         Ok(Work::Child(child, is_moved.then_some(graph)))
     }
 
-    /// The graph of a handle.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn graph(&mut self, graph: u64) -> Result<&Graph, Fault> {
-        self.graphs.graph(graph).map(|graph| &*graph)
-    }
-
     /// Adds a node that waits for the nodes `after` of the same graph.
     ///
     /// # Errors
     /// If there is no such graph, or no such node in it.
     pub fn add_node(&mut self, graph: u64, after: &[u64], work: Work) -> Result<u64, Fault> {
-        let nodes = &self.graphs.graph(graph)?.nodes;
+        let nodes = &self.graph(graph)?.nodes;
         if let Some(&missing) = after.iter().find(|earlier| !nodes.contains_key(earlier)) {
             return Err(unknown("node of this graph", missing));
         }
-        let node = self.graphs.handle();
+        let node = self.handle();
         let after = after.iter().copied().collect();
-        let nodes = &mut self.graphs.graph(graph)?.nodes;
+        let nodes = &mut self.graph(graph)?.nodes;
         nodes.insert(node, Node { work, after });
         Ok(node)
     }
@@ -191,7 +191,7 @@ impl Runtime {
     /// # Errors
     /// If one of them is not in the graph.
     pub fn add_dependency(&mut self, graph: u64, from: u64, to: u64) -> Result<(), Fault> {
-        let nodes = &mut self.graphs.graph(graph)?.nodes;
+        let nodes = &mut self.graph(graph)?.nodes;
         if !nodes.contains_key(&from) {
             return Err(unknown("node of this graph", from));
         }
@@ -207,7 +207,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such graph.
     pub fn nodes(&mut self, graph: u64, only_roots: bool) -> Result<Vec<u64>, Fault> {
-        let nodes = self.graphs.graph(graph)?.nodes.iter();
+        let nodes = self.graph(graph)?.nodes.iter();
         let wanted = nodes.filter(|(_, node)| !only_roots || node.after.is_empty());
         Ok(wanted.map(|(&id, _)| id).collect())
     }
@@ -217,27 +217,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such node.
     pub fn node_work(&mut self, node: u64) -> Result<&mut Work, Fault> {
-        Ok(&mut self.graphs.node(node)?.work)
-    }
-
-    /// Lets blocks of a kernel node wait for each other, and gives it clusters, as `change` says.
-    ///
-    /// # Errors
-    /// If there is no such node, it is of another type, or the launch is not possible.
-    pub fn change_launch(
-        &mut self,
-        node: u64,
-        change: impl FnOnce(&mut Launch),
-    ) -> Result<(), Fault> {
-        let Work::Kernel(key, mut launch, _) = *self.node_work(node)? else {
-            return Err(other_type(node));
-        };
-        change(&mut launch);
-        self.prepare(key, &launch, |_, _| Ok(Vec::new()))?;
-        if let Work::Kernel(_, own, _) = self.node_work(node)? {
-            *own = launch;
-        }
-        Ok(())
+        Ok(&mut self.node(node)?.work)
     }
 
     /// What a node waits for.
@@ -245,7 +225,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such node.
     pub fn dependencies(&mut self, node: u64) -> Result<Vec<u64>, Fault> {
-        Ok(self.graphs.node(node)?.after.iter().copied().collect())
+        Ok(self.node(node)?.after.iter().copied().collect())
     }
 
     /// Makes the next work of a captured stream wait for `nodes` too, or for them alone.
@@ -262,11 +242,11 @@ impl Runtime {
             let message = "the stream is not captured";
             return Err(capture_fault(CudaError::ILLEGAL_STATE, message));
         };
-        let own = &self.graphs.graph(graph)?.nodes;
+        let own = &self.graph(graph)?.nodes;
         if let Some(&missing) = nodes.iter().find(|node| !own.contains_key(node)) {
             return Err(unknown("node of this graph", missing));
         }
-        if let Some(capture) = self.graphs.captures.get_mut(&stream) {
+        if let Some(capture) = self.captures.get_mut(&stream) {
             if alone {
                 capture.last.clear();
             }
@@ -280,18 +260,10 @@ impl Runtime {
     /// # Errors
     /// If there is no such graph, or its nodes wait for each other in a circle.
     pub fn instantiate(&mut self, graph: u64) -> Result<u64, Fault> {
-        let steps = self.graphs.steps_of(graph)?;
-        let executable = self.graphs.handle();
-        self.graphs.executables.insert(executable, steps);
+        let steps = self.steps_of(graph)?;
+        let executable = self.handle();
+        self.executables.insert(executable, steps);
         Ok(executable)
-    }
-
-    /// The steps of an executable graph.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn steps(&mut self, executable: u64) -> Result<&mut Vec<Step>, Fault> {
-        self.graphs.executable(executable)
     }
 
     /// Gives an executable graph the parameters of another graph of the same shape; whether it has that shape.
@@ -299,8 +271,8 @@ impl Runtime {
     /// # Errors
     /// If there is no such executable graph or graph.
     pub fn update_executable(&mut self, executable: u64, graph: u64) -> Result<bool, Fault> {
-        let new = self.graphs.steps_of(graph)?;
-        let steps = self.graphs.executable(executable)?;
+        let new = self.steps_of(graph)?;
+        let steps = self.steps(executable)?;
         let alike = |(old, new): (&Step, &Step)| {
             old.work.node_type() == new.work.node_type() && old.after == new.after
         };
@@ -318,9 +290,158 @@ impl Runtime {
     /// # Errors
     /// If there is none.
     pub fn destroy_executable(&mut self, executable: u64) -> Result<(), Fault> {
-        let gone = self.graphs.executables.remove(&executable);
+        let gone = self.executables.remove(&executable);
         gone.map(|_| ())
             .ok_or_else(|| unknown("executable graph", executable))
+    }
+
+    /// Whether `stream` notes its work instead of doing it.
+    pub fn is_capturing(&self, stream: StreamId) -> bool {
+        self.captures.contains_key(&stream)
+    }
+
+    /// An error if `stream` notes its work, as `what` needs the work done.
+    ///
+    /// # Errors
+    /// That one.
+    pub fn not_while_capturing(&self, stream: StreamId, what: &str) -> Result<(), Fault> {
+        if self.is_capturing(stream) {
+            let message = format!("{what} is not possible in a stream that is captured");
+            return Err(Fault::new(CudaError::STREAM_CAPTURE_UNSUPPORTED, message));
+        }
+        if stream.is_legacy() && !self.captures.is_empty() {
+            let message =
+                format!("{what} in the default stream waits for a stream that is captured");
+            return Err(Fault::new(CudaError::STREAM_CAPTURE_IMPLICIT, message));
+        }
+        Ok(())
+    }
+
+    fn start_capture(&mut self, stream: StreamId, graph: u64, after: &[u64], is_new: bool) {
+        let capture = Capture {
+            graph,
+            last: after.iter().copied().collect(),
+            is_origin: true,
+            is_new,
+        };
+        self.captures.insert(stream, capture);
+    }
+
+    /// The graph that `stream` makes, and what its next node will wait for.
+    pub fn capture_of(&self, stream: StreamId) -> Option<(u64, Vec<u64>)> {
+        let capture = self.captures.get(&stream)?;
+        Some((capture.graph, capture.last.iter().copied().collect()))
+    }
+
+    /// Notes `work` in the graph of a stream that is captured.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn note(&mut self, stream: StreamId, work: Work) -> Result<(), Fault> {
+        let Some((graph, after)) = self.capture_of(stream) else {
+            let message = "the stream is not captured";
+            return Err(capture_fault(CudaError::STREAM_CAPTURE_UNMATCHED, message));
+        };
+        let node = self.add_node(graph, &after, work)?;
+        if let Some(capture) = self.captures.get_mut(&stream) {
+            capture.last = BTreeSet::from([node]);
+        }
+        Ok(())
+    }
+
+    /// In a captured stream, an event stands for what was noted so far; whether it is one.
+    pub(super) fn note_event(&mut self, event: u64, stream: StreamId) -> bool {
+        match self.captures.get(&stream) {
+            Some(capture) => {
+                let noted = Capture {
+                    is_origin: false,
+                    ..capture.clone()
+                };
+                self.events.insert(event, noted);
+                true
+            }
+            None => {
+                self.events.remove(&event);
+                false
+            }
+        }
+    }
+
+    /// A stream that waits for an event of a captured stream is captured with it; whether it is such an event.
+    pub(super) fn join_capture(&mut self, stream: StreamId, event: u64) -> bool {
+        let Some(noted) = self.events.get(&event).cloned() else {
+            return false;
+        };
+        match self.captures.get_mut(&stream) {
+            Some(capture) => capture.last.extend(noted.last),
+            None => {
+                self.captures.insert(stream, noted);
+            }
+        }
+        true
+    }
+
+    /// Ends a capture where it began, and returns its graph.
+    ///
+    /// # Errors
+    /// If it did not begin there, or another stream of it has work that nothing of this stream waits for.
+    pub fn end_capture(&mut self, stream: StreamId) -> Result<u64, Fault> {
+        let found = self.captures.get(&stream);
+        let Some(Capture {
+            graph,
+            last,
+            is_new,
+            ..
+        }) = found.filter(|own| own.is_origin).cloned()
+        else {
+            let message = "no capture began in this stream";
+            return Err(capture_fault(CudaError::STREAM_CAPTURE_UNMATCHED, message));
+        };
+        let mut reached = last;
+        let mut open: Vec<u64> = reached.iter().copied().collect();
+        while let Some(node) = open.pop() {
+            for earlier in self.dependencies(node)? {
+                if reached.insert(earlier) {
+                    open.push(earlier);
+                }
+            }
+        }
+        let others = self.captures.values();
+        let is_joined = others
+            .filter(|other| other.graph == graph)
+            .all(|other| other.last.is_subset(&reached));
+        self.captures.retain(|_, other| other.graph != graph);
+        self.events.retain(|_, event| event.graph != graph);
+        if is_joined {
+            return Ok(graph);
+        }
+        if is_new {
+            self.graphs.remove(&graph);
+        }
+        let message = "another stream of the capture has work that the first one does not wait for";
+        Err(capture_fault(CudaError::STREAM_CAPTURE_UNJOINED, message))
+    }
+}
+
+impl Runtime {
+    /// Lets blocks of a kernel node wait for each other, and gives it clusters, as `change` says.
+    ///
+    /// # Errors
+    /// If there is no such node, it is of another type, or the launch is not possible.
+    pub fn change_launch(
+        &mut self,
+        node: u64,
+        change: impl FnOnce(&mut Launch),
+    ) -> Result<(), Fault> {
+        let Work::Kernel(key, mut launch, _) = *self.graphs.node_work(node)? else {
+            return Err(other_type(node));
+        };
+        change(&mut launch);
+        self.prepare(key, &launch, |_, _| Ok(Vec::new()))?;
+        if let Work::Kernel(_, own, _) = self.graphs.node_work(node)? {
+            *own = launch;
+        }
+        Ok(())
     }
 
     /// When a graph that is put into `stream` now can begin.
@@ -353,36 +474,14 @@ impl Runtime {
         self.clocks.wait_for(stream, end)
     }
 
-    /// Whether `stream` notes its work instead of doing it.
-    pub fn is_capturing(&self, stream: StreamId) -> bool {
-        self.graphs.captures.contains_key(&stream)
-    }
-
-    /// An error if `stream` notes its work, as `what` needs the work done.
-    ///
-    /// # Errors
-    /// That one.
-    pub fn not_while_capturing(&self, stream: StreamId, what: &str) -> Result<(), Fault> {
-        if self.is_capturing(stream) {
-            let message = format!("{what} is not possible in a stream that is captured");
-            return Err(Fault::new(CudaError::STREAM_CAPTURE_UNSUPPORTED, message));
-        }
-        if stream.is_legacy() && !self.graphs.captures.is_empty() {
-            let message =
-                format!("{what} in the default stream waits for a stream that is captured");
-            return Err(Fault::new(CudaError::STREAM_CAPTURE_IMPLICIT, message));
-        }
-        Ok(())
-    }
-
     /// From now on, `stream` notes its work in a new graph.
     ///
     /// # Errors
     /// If it is the default stream, there is none such, or it does so already.
     pub fn begin_capture(&mut self, stream: StreamId) -> Result<(), Fault> {
         self.check_capture(stream)?;
-        let graph = self.create_graph();
-        self.start_capture(stream, graph, &[], true);
+        let graph = self.graphs.create_graph();
+        self.graphs.start_capture(stream, graph, &[], true);
         Ok(())
     }
 
@@ -401,13 +500,13 @@ impl Runtime {
         if let Some(&missing) = after.iter().find(|earlier| !nodes.contains_key(earlier)) {
             return Err(unknown("node of this graph", missing));
         }
-        self.start_capture(stream, graph, after, false);
+        self.graphs.start_capture(stream, graph, after, false);
         Ok(())
     }
 
     fn check_capture(&self, stream: StreamId) -> Result<(), Fault> {
         self.is_non_blocking(stream)?;
-        if stream.is_legacy() || self.is_capturing(stream) {
+        if stream.is_legacy() || self.graphs.is_capturing(stream) {
             let message =
                 "the default stream, and one that is captured already, cannot be captured";
             return Err(capture_fault(
@@ -416,110 +515,5 @@ impl Runtime {
             ));
         }
         Ok(())
-    }
-
-    fn start_capture(&mut self, stream: StreamId, graph: u64, after: &[u64], is_new: bool) {
-        let capture = Capture {
-            graph,
-            last: after.iter().copied().collect(),
-            is_origin: true,
-            is_new,
-        };
-        self.graphs.captures.insert(stream, capture);
-    }
-
-    /// The graph that `stream` makes, and what its next node will wait for.
-    pub fn capture_of(&self, stream: StreamId) -> Option<(u64, Vec<u64>)> {
-        let capture = self.graphs.captures.get(&stream)?;
-        Some((capture.graph, capture.last.iter().copied().collect()))
-    }
-
-    /// Notes `work` in the graph of a stream that is captured.
-    ///
-    /// # Errors
-    /// If it is not.
-    pub fn note(&mut self, stream: StreamId, work: Work) -> Result<(), Fault> {
-        let Some((graph, after)) = self.capture_of(stream) else {
-            let message = "the stream is not captured";
-            return Err(capture_fault(CudaError::STREAM_CAPTURE_UNMATCHED, message));
-        };
-        let node = self.add_node(graph, &after, work)?;
-        if let Some(capture) = self.graphs.captures.get_mut(&stream) {
-            capture.last = BTreeSet::from([node]);
-        }
-        Ok(())
-    }
-
-    /// In a captured stream, an event stands for what was noted so far; whether it is one.
-    pub(super) fn note_event(&mut self, event: u64, stream: StreamId) -> bool {
-        match self.graphs.captures.get(&stream) {
-            Some(capture) => {
-                let noted = Capture {
-                    is_origin: false,
-                    ..capture.clone()
-                };
-                self.graphs.events.insert(event, noted);
-                true
-            }
-            None => {
-                self.graphs.events.remove(&event);
-                false
-            }
-        }
-    }
-
-    /// A stream that waits for an event of a captured stream is captured with it; whether it is such an event.
-    pub(super) fn join_capture(&mut self, stream: StreamId, event: u64) -> bool {
-        let Some(noted) = self.graphs.events.get(&event).cloned() else {
-            return false;
-        };
-        match self.graphs.captures.get_mut(&stream) {
-            Some(capture) => capture.last.extend(noted.last),
-            None => {
-                self.graphs.captures.insert(stream, noted);
-            }
-        }
-        true
-    }
-
-    /// Ends a capture where it began, and returns its graph.
-    ///
-    /// # Errors
-    /// If it did not begin there, or another stream of it has work that nothing of this stream waits for.
-    pub fn end_capture(&mut self, stream: StreamId) -> Result<u64, Fault> {
-        let found = self.graphs.captures.get(&stream);
-        let Some(Capture {
-            graph,
-            last,
-            is_new,
-            ..
-        }) = found.filter(|own| own.is_origin).cloned()
-        else {
-            let message = "no capture began in this stream";
-            return Err(capture_fault(CudaError::STREAM_CAPTURE_UNMATCHED, message));
-        };
-        let mut reached = last;
-        let mut open: Vec<u64> = reached.iter().copied().collect();
-        while let Some(node) = open.pop() {
-            for earlier in self.dependencies(node)? {
-                if reached.insert(earlier) {
-                    open.push(earlier);
-                }
-            }
-        }
-        let others = self.graphs.captures.values();
-        let is_joined = others
-            .filter(|other| other.graph == graph)
-            .all(|other| other.last.is_subset(&reached));
-        self.graphs.captures.retain(|_, other| other.graph != graph);
-        self.graphs.events.retain(|_, event| event.graph != graph);
-        if is_joined {
-            return Ok(graph);
-        }
-        if is_new {
-            self.graphs.graphs.remove(&graph);
-        }
-        let message = "another stream of the capture has work that the first one does not wait for";
-        Err(capture_fault(CudaError::STREAM_CAPTURE_UNJOINED, message))
     }
 }

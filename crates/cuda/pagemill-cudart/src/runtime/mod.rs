@@ -79,7 +79,7 @@ pub struct Runtime {
     blocks: Blocks,
     arrays: Arrays,
     mipmaps: Mipmaps,
-    graphs: Graphs,
+    pub(crate) graphs: Graphs,
     graph_memory: GraphMemory,
     virtual_memory: VirtualMemory,
     shared: SharedWithOthers,

@@ -283,7 +283,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such stream.
     pub fn synchronize_stream(&mut self, stream: StreamId) -> Result<(), Fault> {
-        self.not_while_capturing(stream, "waiting")?;
+        self.graphs.not_while_capturing(stream, "waiting")?;
         let ready = self.clocks.ready(stream)?;
         self.clocks.host_waits_for(&ready);
         self.host_has_waited();
@@ -347,7 +347,7 @@ impl Runtime {
     /// If there is no such event or stream.
     pub fn record_event(&mut self, event: u64, stream: StreamId) -> Result<(), Fault> {
         self.clocks.event(event)?;
-        if self.note_event(event, stream) {
+        if self.graphs.note_event(event, stream) {
             return Ok(());
         }
         if self.is_held(stream) {
@@ -376,7 +376,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such event or stream.
     pub fn wait_for_event(&mut self, stream: StreamId, event: u64) -> Result<(), Fault> {
-        if self.join_capture(stream, event) {
+        if self.graphs.join_capture(stream, event) {
             return Ok(());
         }
         if self.is_held(stream) || self.is_event_held(event) {
