@@ -335,7 +335,7 @@ api! {
 
     fn cudaGraphUpload(executable: *mut c_void, stream: *mut c_void) {
         with_runtime(|runtime| {
-            runtime.is_non_blocking(stream_id(stream))?;
+            runtime.streams.is_non_blocking(stream_id(stream))?;
             runtime.graphs.steps(address(executable)).map(|_| ())
         })
     }

@@ -31,7 +31,7 @@ thread_local! {
 
 fn give_capture(stream: *mut c_void, to: &CaptureInfo) -> Done {
     let found = with_runtime(|runtime| {
-        runtime.is_non_blocking(stream_id(stream))?;
+        runtime.streams.is_non_blocking(stream_id(stream))?;
         Ok(runtime.graphs.capture_of(stream_id(stream)))
     })?;
     let is_active = found.is_some();
@@ -149,11 +149,11 @@ api! {
             return Err(null());
         }
         // Priorities, windows of L2 and ways to wait change nothing that a program computes.
-        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream))).map(|_| ())
+        with_runtime(|runtime| runtime.streams.is_non_blocking(stream_id(stream))).map(|_| ())
     }
 
     fn cudaStreamGetAttribute(stream: *mut c_void, _attribute: c_int, to: OutPtr<[u64; 8]>) {
-        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
+        with_runtime(|runtime| runtime.streams.is_non_blocking(stream_id(stream)))?;
         to.put([0; 8])
     }
 }

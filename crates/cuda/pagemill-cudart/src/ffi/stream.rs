@@ -18,12 +18,12 @@ fn create(to: OutPtr<*mut c_void>, flags: c_uint) -> Done {
         let message = format!("there are no stream flags {flags:#x}");
         return Err(Fault::new(CudaError::INVALID_VALUE, message));
     }
-    let stream = with_runtime(|runtime| Ok(runtime.create_stream(flags != NON_BLOCKING)))?;
+    let stream = with_runtime(|runtime| Ok(runtime.streams.create_stream(flags != NON_BLOCKING)))?;
     to.put(stream.0 as *mut c_void)
 }
 
 fn create_event(to: OutPtr<*mut c_void>) -> Done {
-    let event = with_runtime(|runtime| Ok(runtime.create_event()))?;
+    let event = with_runtime(|runtime| Ok(runtime.streams.create_event()))?;
     to.put(event as *mut c_void)
 }
 
@@ -90,7 +90,7 @@ api! {
     }
 
     fn cudaStreamDestroy(stream: *mut c_void) {
-        with_runtime(|runtime| runtime.destroy_stream(stream_id(stream)))
+        with_runtime(|runtime| runtime.streams.destroy_stream(stream_id(stream)))
     }
 
     fn cudaStreamSynchronize(stream: *mut c_void) {
@@ -110,28 +110,28 @@ api! {
     }
 
     fn cudaStreamGetFlags(stream: *mut c_void, to: OutPtr<c_uint>) {
-        let non_blocking = with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
+        let non_blocking = with_runtime(|runtime| runtime.streams.is_non_blocking(stream_id(stream)))?;
         to.put(c_uint::from(non_blocking))
     }
 
     fn cudaStreamGetPriority(stream: *mut c_void, to: OutPtr<c_int>) {
-        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
+        with_runtime(|runtime| runtime.streams.is_non_blocking(stream_id(stream)))?;
         to.put(0)
     }
 
     fn cudaStreamGetDevice(stream: *mut c_void, to: OutPtr<c_int>) {
-        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
+        with_runtime(|runtime| runtime.streams.is_non_blocking(stream_id(stream)))?;
         to.put(0)
     }
 
     fn cudaStreamGetId(stream: *mut c_void, to: OutPtr<u64>) {
-        with_runtime(|runtime| runtime.is_non_blocking(stream_id(stream)))?;
+        with_runtime(|runtime| runtime.streams.is_non_blocking(stream_id(stream)))?;
         to.put(address(stream))
     }
 
     fn cudaStreamIsCapturing(stream: *mut c_void, to: OutPtr<c_int>) {
         let capturing = with_runtime(|runtime| {
-            runtime.is_non_blocking(stream_id(stream))?;
+            runtime.streams.is_non_blocking(stream_id(stream))?;
             Ok(runtime.graphs.is_capturing(stream_id(stream)))
         })?;
         to.put(capturing.into())
@@ -157,7 +157,7 @@ api! {
     }
 
     fn cudaEventDestroy(event: *mut c_void) {
-        with_runtime(|runtime| runtime.destroy_event(address(event)))
+        with_runtime(|runtime| runtime.streams.destroy_event(address(event)))
     }
 
     fn cudaEventRecord(event: *mut c_void, stream: *mut c_void) {
@@ -180,7 +180,7 @@ api! {
     }
 
     fn cudaEventElapsedTime(to: OutPtr<f32>, start: *mut c_void, end: *mut c_void) {
-        let elapsed = with_runtime(|runtime| runtime.elapsed_ms(address(start), address(end)))?;
+        let elapsed = with_runtime(|runtime| runtime.streams.elapsed_ms(address(start), address(end)))?;
         to.put(elapsed)
     }
 }

@@ -54,7 +54,7 @@ fn look() {
 
 fn has_waiting() -> bool {
     let state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    matches!(&*state, State::Ready(runtime) if runtime.has_waiting())
+    matches!(&*state, State::Ready(runtime) if runtime.streams.has_waiting())
 }
 
 /// Between two looks at kernels that only another thread or process can get on.

@@ -44,7 +44,7 @@ pub(super) unsafe fn submit(
         return runtime.graphs.note(stream, work);
     }
     runtime.graphs.not_while_capturing(stream, "work")?;
-    if runtime.is_held(stream) {
+    if runtime.streams.is_held(stream) {
         if wait == Wait::No && runtime.can_hold(&work) {
             // SAFETY: a stream's work is over before the program gives up the memory that its copies and fills name.
             unsafe { runtime.hold(stream, work, perform_held) };
@@ -54,7 +54,7 @@ pub(super) unsafe fn submit(
     }
     // SAFETY: what the runtime does not know of the spans of `work` is memory of the program, as `submit` demands.
     unsafe { perform(runtime, stream, &work)? };
-    if runtime.has_waiting() {
+    if runtime.streams.has_waiting() {
         note_waiting();
     }
     match wait {
@@ -91,12 +91,12 @@ fn perform_held(runtime: &mut Runtime, stream: StreamId, work: &Work) -> Done {
 /// Calls a function of the program in its turn in `stream`, or notes it, or holds it back.
 pub(super) fn call_host(stream: StreamId, function: HostFunction, data: *mut c_void) -> Done {
     let later = with_runtime(|runtime| {
-        runtime.is_non_blocking(stream)?;
+        runtime.streams.is_non_blocking(stream)?;
         let work = Work::Host(function as usize as u64, address(data));
         if runtime.graphs.is_capturing(stream) {
             return runtime.graphs.note(stream, work).map(|()| true);
         }
-        let is_held = runtime.is_held(stream);
+        let is_held = runtime.streams.is_held(stream);
         if is_held {
             // SAFETY: this is no copy.
             unsafe { runtime.hold(stream, work, perform_held) };
@@ -106,7 +106,7 @@ pub(super) fn call_host(stream: StreamId, function: HostFunction, data: *mut c_v
     if !later {
         // Everything before it in the stream has had its effect.
         super::register(|runtime| {
-            if let Ok(moment) = runtime.graph_start(stream) {
+            if let Ok(moment) = runtime.streams.start(stream) {
                 runtime.host_function_begins(&moment);
             }
         })?;
@@ -126,14 +126,14 @@ pub(super) unsafe fn launch_graph(executable: u64, stream: StreamId) -> Result<(
         runtime
             .graphs
             .not_while_capturing(stream, "launching a graph")?;
-        let start = runtime.graph_start(stream)?;
+        let start = runtime.streams.start(stream)?;
         let steps = runtime.graphs.steps(executable)?.clone();
         runtime.begin_conditionals(&steps);
         Ok((steps, start))
     })?;
     // SAFETY: the program keeps what the nodes of its graph name until the graph has run.
     let end = unsafe { run_steps(&steps, start)? };
-    with_runtime(|runtime| runtime.graph_end(stream, &end))
+    with_runtime(|runtime| runtime.streams.wait_for(stream, &end))
 }
 
 /// Does `steps` from `start` on; returns when the last is done.

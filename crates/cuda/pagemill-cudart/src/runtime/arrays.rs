@@ -114,7 +114,7 @@ pub(super) fn check_shape(texel: Texel, asked: [u64; 3], flags: u32) -> Result<I
 impl Runtime {
     /// Memory for arrays.
     pub(super) fn take_array_memory(&mut self, bytes: u64) -> Result<Buffer, Fault> {
-        let at = self.clocks.host();
+        let at = self.streams.host();
         Ok(self.gpu.alloc_fixed(at, "CUDA array", bytes)?)
     }
 
@@ -153,7 +153,7 @@ impl Runtime {
             Fault::new(CudaError::INVALID_VALUE, message)
         })?;
         self.synchronize();
-        self.gpu.free_fixed(self.clocks.host(), buffer)?;
+        self.gpu.free_fixed(self.streams.host(), buffer)?;
         self.arrays.live.remove(&handle);
         Ok(())
     }

@@ -53,7 +53,7 @@ pub(super) struct Begun {
 
 impl Runtime {
     fn looks_at_order(&self) -> bool {
-        self.setting.check && !self.has_waiting()
+        self.setting.check && !self.streams.has_waiting()
     }
 
     /// A launch begins in `stream`; nothing where the order is not looked at.
@@ -61,7 +61,7 @@ impl Runtime {
         if !self.looks_at_order() {
             return Ok(None);
         }
-        let (mark, knows) = self.clocks.deed(stream)?;
+        let (mark, knows) = self.streams.deed(stream)?;
         // The launch hides what those before it left.
         self.read_traces(|pending| !knows.has(pending.mark));
         let from = self.gpu.device_memory().check_time();
@@ -112,7 +112,7 @@ impl Runtime {
         self.note_call_in(stream, "a copy", uses)?;
         if self.looks_at_order() && to == Side::Host {
             // Such a copy returns when all is there.
-            let all = self.clocks.ready(stream)?;
+            let all = self.streams.ready(stream)?;
             self.host_learns(&all);
         }
         Ok(())
@@ -169,7 +169,7 @@ impl Runtime {
         if !self.looks_at_order() {
             return Ok(());
         }
-        let (mark, knows) = self.clocks.deed(stream)?;
+        let (mark, knows) = self.streams.deed(stream)?;
         self.read_traces(|pending| !knows.has(pending.mark));
         let pending = Pending {
             mark,
@@ -282,10 +282,10 @@ impl Runtime {
         if self.deeds.pending.is_empty() {
             return;
         }
-        let knows = self.clocks.host_knows();
+        let knows = self.streams.host_knows();
         self.deeds.pending.retain(|own| !knows.has(own.mark));
         if self.deeds.pending.is_empty() {
-            self.clocks.forget_deeds();
+            self.streams.forget_deeds();
             self.open_watched_pages();
         }
     }

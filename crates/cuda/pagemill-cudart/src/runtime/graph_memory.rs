@@ -49,7 +49,7 @@ impl Runtime {
         if bytes == 0 || self.blocks.contains_key(&address) {
             return Ok(());
         }
-        let at = self.clocks.start(stream)?.at;
+        let at = self.streams.start(stream)?.at;
         let buffer = self
             .gpu
             .alloc_fixed(at, "cudaGraphAddMemAllocNode", bytes)?;

@@ -444,14 +444,6 @@ impl Runtime {
         Ok(())
     }
 
-    /// When a graph that is put into `stream` now can begin.
-    ///
-    /// # Errors
-    /// If there is no such stream.
-    pub fn graph_start(&self, stream: StreamId) -> Result<Moment, Fault> {
-        self.clocks.start(stream)
-    }
-
     /// Does `work` from `from` on in a stream of its own; returns when it is done.
     ///
     /// # Errors
@@ -461,17 +453,9 @@ impl Runtime {
         from: Moment,
         work: impl FnOnce(&mut Self, StreamId) -> Result<(), Fault>,
     ) -> Result<Moment, Fault> {
-        let lane = self.clocks.lane(from);
+        let lane = self.streams.lane(from);
         work(self, lane)?;
-        self.clocks.start(lane)
-    }
-
-    /// The graph in `stream` is done at `end`.
-    ///
-    /// # Errors
-    /// If there is no such stream.
-    pub fn graph_end(&mut self, stream: StreamId, end: &Moment) -> Result<(), Fault> {
-        self.clocks.wait_for(stream, end)
+        self.streams.start(lane)
     }
 
     /// From now on, `stream` notes its work in a new graph.
@@ -505,7 +489,7 @@ impl Runtime {
     }
 
     fn check_capture(&self, stream: StreamId) -> Result<(), Fault> {
-        self.is_non_blocking(stream)?;
+        self.streams.is_non_blocking(stream)?;
         if stream.is_legacy() || self.graphs.is_capturing(stream) {
             let message =
                 "the default stream, and one that is captured already, cannot be captured";

@@ -11,7 +11,7 @@ use pagemill_sim::{LaunchEnd, WaitingLaunch};
 
 use super::images::FunctionKey;
 use super::launches::Launch;
-use super::streams::StreamId;
+use super::streams::{StreamId, Streams};
 use super::work::Work;
 use super::{Runtime, Side};
 use crate::error::{CudaError, Fault};
@@ -70,7 +70,7 @@ impl Blocked {
     }
 }
 
-impl Runtime {
+impl Streams {
     /// Whether some launch waits.
     pub fn has_waiting(&self) -> bool {
         !self.held.waiting.is_empty()
@@ -95,6 +95,59 @@ impl Runtime {
         items.any(|item| matches!(item.work, Work::Record(own) | Work::Wait(own) if own == event))
     }
 
+    /// Holds the record of an event back.
+    pub(super) fn hold_record(&mut self, stream: StreamId, event: u64) {
+        self.hold_mark(stream, Work::Record(event));
+    }
+
+    /// Holds back that a stream waits for an event.
+    pub(super) fn hold_wait(&mut self, stream: StreamId, event: u64) {
+        self.hold_mark(stream, Work::Wait(event));
+    }
+
+    fn hold_mark(&mut self, stream: StreamId, work: Work) {
+        self.held.items.push_back(Item {
+            stream,
+            work,
+            perform: |runtime, stream, work| runtime.do_own(stream, work).unwrap_or(Ok(())),
+            _bytes: Vec::new(),
+        });
+    }
+
+    fn is_settled(&self, turn: Turn) -> bool {
+        match turn {
+            _ if !self.has_waiting() => true,
+            Turn::All => false,
+            Turn::Stream(stream) => !self.is_held(stream),
+            Turn::Event(event) => !self.is_event_held(event),
+        }
+    }
+
+    fn waiting_streams(&self) -> Blocked {
+        let waiting = self.held.waiting.iter();
+        Blocked {
+            streams: waiting.map(|own| own.stream.plain()).collect(),
+            events: BTreeSet::new(),
+        }
+    }
+
+    fn blocked(&self) -> Blocked {
+        let mut blocked = self.waiting_streams();
+        self.held.items.iter().for_each(|item| blocked.add(item));
+        blocked
+    }
+
+    /// Whether work in `stream` comes after some in a blocked stream.
+    fn is_behind(&self, stream: StreamId, blocked: &Blocked) -> bool {
+        let is_blocking = |stream: &StreamId| self.is_non_blocking(*stream) == Ok(false);
+        let stream = stream.plain();
+        blocked.streams.contains(&stream)
+            || stream.is_legacy() && blocked.streams.iter().any(is_blocking)
+            || blocked.streams.contains(&StreamId::LEGACY) && is_blocking(&stream)
+    }
+}
+
+impl Runtime {
     /// Holds `work` back until all before it in `stream` is done; `perform` does it then. What a copy reads of memory that
     /// only the program knows is read now.
     ///
@@ -113,30 +166,11 @@ impl Runtime {
             bytes = from.to_vec();
             plan.from.address = bytes.as_ptr() as u64;
         }
-        self.held.items.push_back(Item {
+        self.streams.held.items.push_back(Item {
             stream,
             work,
             perform,
             _bytes: bytes,
-        });
-    }
-
-    /// Holds the record of an event back.
-    pub(super) fn hold_record(&mut self, stream: StreamId, event: u64) {
-        self.hold_mark(stream, Work::Record(event));
-    }
-
-    /// Holds back that a stream waits for an event.
-    pub(super) fn hold_wait(&mut self, stream: StreamId, event: u64) {
-        self.hold_mark(stream, Work::Wait(event));
-    }
-
-    fn hold_mark(&mut self, stream: StreamId, work: Work) {
-        self.held.items.push_back(Item {
-            stream,
-            work,
-            perform: |runtime, stream, work| runtime.do_own(stream, work).unwrap_or(Ok(())),
-            _bytes: Vec::new(),
         });
     }
 
@@ -171,11 +205,11 @@ impl Runtime {
             LaunchEnd::Done(launched) => launched.done,
             LaunchEnd::Waits(launch) => launch.since(),
         };
-        self.clocks.end(stream, at)?;
+        self.streams.end(stream, at)?;
         self.close_pages_on_gpu(at);
         match end {
             LaunchEnd::Done(_) => self.note_launched(),
-            LaunchEnd::Waits(launch) => self.held.waiting.push(Waiting {
+            LaunchEnd::Waits(launch) => self.streams.held.waiting.push(Waiting {
                 stream,
                 key,
                 launch: *launch,
@@ -189,10 +223,10 @@ impl Runtime {
     /// # Errors
     /// Whatever stopped a kernel, or a piece of work.
     pub fn settle(&mut self, turn: Turn) -> Result<bool, Fault> {
-        while !self.is_settled(turn) {
+        while !self.streams.is_settled(turn) {
             let moves = self.go_on_waiting(Patience::ForOthers)?;
             if !(self.run_items()? || moves) {
-                return Ok(self.is_settled(turn));
+                return Ok(self.streams.is_settled(turn));
             }
         }
         Ok(true)
@@ -212,9 +246,9 @@ impl Runtime {
 
     /// The program ends: launches that still wait are noted as failed. Returns what to say of each.
     pub fn abandon_waiting(&mut self) -> Vec<String> {
-        self.held.items.clear();
+        self.streams.held.items.clear();
         let mut said = Vec::new();
-        for waiting in std::mem::take(&mut self.held.waiting) {
+        for waiting in std::mem::take(&mut self.streams.held.waiting) {
             let name = self.kernel_name(waiting.key).unwrap_or("?").to_owned();
             let message = format!(
                 "kernel {name} still waited for a change of memory when the program ended, which had not waited for it"
@@ -226,25 +260,16 @@ impl Runtime {
         said
     }
 
-    fn is_settled(&self, turn: Turn) -> bool {
-        match turn {
-            _ if !self.has_waiting() => true,
-            Turn::All => false,
-            Turn::Stream(stream) => !self.is_held(stream),
-            Turn::Event(event) => !self.is_event_held(event),
-        }
-    }
-
     /// Whether one of the launches that wait has ended or changed memory.
     fn go_on_waiting(&mut self, patience: Patience) -> Result<bool, Fault> {
         let mut moves = false;
-        for waiting in std::mem::take(&mut self.held.waiting) {
+        for waiting in std::mem::take(&mut self.streams.held.waiting) {
             let Waiting {
                 stream,
                 key,
                 launch,
             } = waiting;
-            let at = self.clocks.host().max(launch.since());
+            let at = self.streams.host().max(launch.since());
             let end = self.gpu.go_on(at, launch, patience).map_err(Fault::from);
             moves |= match &end {
                 Ok(LaunchEnd::Waits(launch)) => launch.has_changed_memory(),
@@ -252,8 +277,8 @@ impl Runtime {
             };
             let done = end.and_then(|end| self.launched(key, stream, end));
             done.inspect_err(|fault| {
-                self.held.items.clear();
-                self.held.waiting.clear();
+                self.streams.held.items.clear();
+                self.streams.held.waiting.clear();
                 self.note_failed_launch(key, fault);
             })?;
         }
@@ -262,53 +287,30 @@ impl Runtime {
 
     /// Does what was held back and is no longer behind a launch that waits; whether there was something.
     fn run_items(&mut self) -> Result<bool, Fault> {
-        let mut blocked = self.waiting_streams();
+        let mut blocked = self.streams.waiting_streams();
         let mut ran = false;
-        let mut items = std::mem::take(&mut self.held.items);
+        let mut items = std::mem::take(&mut self.streams.held.items);
         while let Some(item) = items.pop_front() {
             let waits_for = match item.work {
                 Work::Wait(event) => blocked.events.contains(&event),
                 _ => false,
             };
-            if waits_for || self.is_behind(item.stream, &blocked) {
+            if waits_for || self.streams.is_behind(item.stream, &blocked) {
                 blocked.add(&item);
-                self.held.items.push_back(item);
+                self.streams.held.items.push_back(item);
                 continue;
             }
             ran = true;
-            let count = self.held.waiting.len();
+            let count = self.streams.held.waiting.len();
             // What fails is one piece of work; those behind it stay.
             if let Err(fault) = (item.perform)(self, item.stream, &item.work) {
-                self.held.items.append(&mut items);
+                self.streams.held.items.append(&mut items);
                 return Err(fault);
             }
-            if self.held.waiting.len() > count {
+            if self.streams.held.waiting.len() > count {
                 blocked.streams.insert(item.stream.plain());
             }
         }
         Ok(ran)
-    }
-
-    fn waiting_streams(&self) -> Blocked {
-        let waiting = self.held.waiting.iter();
-        Blocked {
-            streams: waiting.map(|own| own.stream.plain()).collect(),
-            events: BTreeSet::new(),
-        }
-    }
-
-    fn blocked(&self) -> Blocked {
-        let mut blocked = self.waiting_streams();
-        self.held.items.iter().for_each(|item| blocked.add(item));
-        blocked
-    }
-
-    /// Whether work in `stream` comes after some in a blocked stream.
-    fn is_behind(&self, stream: StreamId, blocked: &Blocked) -> bool {
-        let is_blocking = |stream: &StreamId| self.is_non_blocking(*stream) == Ok(false);
-        let stream = stream.plain();
-        blocked.streams.contains(&stream)
-            || stream.is_legacy() && blocked.streams.iter().any(is_blocking)
-            || blocked.streams.contains(&StreamId::LEGACY) && is_blocking(&stream)
     }
 }

@@ -146,7 +146,7 @@ impl Runtime {
         };
         *opened -= 1;
         if *opened == 0 {
-            self.gpu.free(self.clocks.host(), VirtAddr(address))?;
+            self.gpu.free(self.streams.host(), VirtAddr(address))?;
             self.blocks.remove(&address);
             self.shared.imports.remove(&address);
         }
@@ -158,7 +158,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such event.
     pub fn export_event(&self, event: u64) -> Result<IpcHandle, Fault> {
-        self.check_event(event)?;
+        self.streams.check_event(event)?;
         let origin = Origin {
             process: std::process::id(),
             descriptor: 0,
@@ -178,7 +178,7 @@ impl Runtime {
             let message = "a process cannot open a handle of its own event";
             return Err(Fault::new(CudaError::INVALID_CONTEXT, message));
         }
-        Ok(self.create_event())
+        Ok(self.streams.create_event())
     }
 }
 

@@ -20,7 +20,7 @@ impl Runtime {
     /// # Errors
     /// If it cannot be written.
     pub fn keep_results(&mut self) -> Result<(), ResultsError> {
-        let now = self.clocks.end_of_all();
+        let now = self.streams.end_of_all();
         let mark = [
             self.gpu.launches().len() as u64,
             self.failed.iter().map(|failed| failed.launches).sum(),

@@ -135,7 +135,7 @@ impl Runtime {
         self.place_memory(launch.stream)?;
         self.prefetch_planned(launch.stream)?;
         self.report_first_touches();
-        let mut at = self.clocks.start(launch.stream)?.at;
+        let mut at = self.streams.start(launch.stream)?.at;
         let begun = self.launch_begins(launch.stream)?;
         if self.is_programmer_copy() {
             at = self.copy_open_pages(at);

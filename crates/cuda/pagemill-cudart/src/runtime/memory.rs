@@ -84,7 +84,7 @@ impl Runtime {
         if self.setting.managed {
             return self.malloc_in_place_of_device(bytes).map(Some);
         }
-        let at = self.clocks.host();
+        let at = self.streams.host();
         let buffer = self.gpu.alloc_fixed(at, "cudaMalloc", bytes)?;
         let kind = Kind::Device(buffer);
         self.blocks.insert(buffer.address.0, Block { bytes, kind });
@@ -225,7 +225,7 @@ impl Runtime {
             self.blocks.remove(&address);
             return Ok(0);
         }
-        self.gpu.free(self.clocks.host(), VirtAddr(address))?;
+        self.gpu.free(self.streams.host(), VirtAddr(address))?;
         let block = self.blocks.remove(&address);
         Ok(block.map_or(0, |block| block.bytes))
     }
@@ -247,14 +247,14 @@ impl Runtime {
         if let Some(block) = self.blocks.get(&address) {
             self.note_free(address, block.bytes, stream)?;
         }
-        self.clocks.host_waits(self.clocks.end_of_all());
+        self.streams.host_waits(self.streams.end_of_all());
         self.release(address)
     }
 
     fn release(&mut self, address: u64) -> Result<(), Fault> {
         match self.blocks.get(&address).map(|block| &block.kind) {
-            Some(Kind::Device(buffer)) => self.gpu.free_fixed(self.clocks.host(), *buffer)?,
-            Some(Kind::Managed(..)) => self.gpu.free(self.clocks.host(), VirtAddr(address))?,
+            Some(Kind::Device(buffer)) => self.gpu.free_fixed(self.streams.host(), *buffer)?,
+            Some(Kind::Managed(..)) => self.gpu.free(self.streams.host(), VirtAddr(address))?,
             _ => return Err(self.no_allocation(address)),
         }
         self.graph_memory.forget(address);
@@ -380,16 +380,19 @@ impl Runtime {
     pub fn advise(&mut self, address: u64, bytes: u64, action: Action) -> Result<(), Fault> {
         let (buffer, range) = self.managed_range(address, bytes)?;
         self.report_first_touches();
-        match self.gpu.advise(self.clocks.host(), buffer, range, action)? {
+        match self
+            .gpu
+            .advise(self.streams.host(), buffer, range, action)?
+        {
             None => warn_of_hints(self.is_driven()),
             Some(done) => {
                 if action == Action::ReadMostly {
                     self.see_writes_to(address, bytes);
                 }
-                self.clocks.host_waits(done);
+                self.streams.host_waits(done);
             }
         }
-        self.close_pages_on_gpu(self.clocks.host());
+        self.close_pages_on_gpu(self.streams.host());
         Ok(())
     }
 

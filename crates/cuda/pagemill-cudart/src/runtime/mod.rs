@@ -57,14 +57,13 @@ use arrays::Arrays;
 use deeds::Deeds;
 use graph_memory::GraphMemory;
 use graphs::Graphs;
-use held::Held;
 use images::Images;
 use ipc::SharedWithOthers;
 use kept::Kept;
 use memory::Block;
 use mipmaps::Mipmaps;
 use planned::Planned;
-use streams::Clocks;
+use streams::Streams;
 use virtual_memory::VirtualMemory;
 
 /// Allocations by their first address.
@@ -74,7 +73,7 @@ type Blocks = BTreeMap<u64, Block>;
 pub struct Runtime {
     setting: Setting,
     gpu: Gpu,
-    clocks: Clocks,
+    pub(crate) streams: Streams,
     deeds: Deeds,
     blocks: Blocks,
     arrays: Arrays,
@@ -84,7 +83,6 @@ pub struct Runtime {
     virtual_memory: VirtualMemory,
     shared: SharedWithOthers,
     images: Images,
-    held: Held,
     lost: Option<CudaError>,
     failed: Vec<FailedLaunches>,
     kept: Kept,
@@ -134,7 +132,7 @@ impl Runtime {
             planned: setting.plan.clone().map(Planned::new),
             setting,
             gpu,
-            clocks: Clocks::default(),
+            streams: Streams::default(),
             deeds: Deeds::default(),
             blocks: Blocks::new(),
             arrays: Arrays::default(),
@@ -144,7 +142,6 @@ impl Runtime {
             virtual_memory: VirtualMemory::default(),
             shared: SharedWithOthers::default(),
             images: Images::new(capability),
-            held: Held::default(),
             lost: None,
             failed: Vec::new(),
             kept: Kept::default(),
@@ -226,7 +223,7 @@ impl Runtime {
     /// Waits for everything and returns its result.
     pub fn finish(mut self) -> Report {
         self.return_touched();
-        self.gpu.finish(self.clocks.end_of_all())
+        self.gpu.finish(self.streams.end_of_all())
     }
 
     /// Does something on the GPU for `stream`: `work` gets the time at which it begins and returns when it is done, as this does.
@@ -236,9 +233,9 @@ impl Runtime {
         stream: StreamId,
         work: impl FnOnce(&mut Gpu, Picos) -> Result<Picos, Fault>,
     ) -> Result<Picos, Fault> {
-        let start = self.clocks.start(stream)?.at;
+        let start = self.streams.start(stream)?.at;
         let done = work(&mut self.gpu, start)?;
-        self.clocks.end(stream, done)?;
+        self.streams.end(stream, done)?;
         Ok(done)
     }
 

@@ -178,7 +178,7 @@ impl Runtime {
         if self.setting.check {
             self.note_touches(&managed::take_places());
         }
-        let mut at = self.clocks.host();
+        let mut at = self.streams.host();
         for block in self.blocks.values_mut() {
             if let Kind::Pinned(Pinned::Watched(pages)) = &mut block.kind {
                 pages.take_touched(block.bytes);
@@ -195,7 +195,7 @@ impl Runtime {
                 at = done.unwrap_or(at);
             }
         }
-        self.clocks.host_waits(at);
+        self.streams.host_waits(at);
     }
 
     /// Of several runtimes in a process one has managed memory, and touches are for it.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use pagemill_types::Picos;
 
 use super::Runtime;
+use super::held::Held;
 use super::moments::{Knows, Mark, Moment};
 use crate::error::{CudaError, Fault};
 
@@ -60,9 +61,9 @@ struct Stream {
     line: u64,
 }
 
-/// When the host and every stream are.
+/// When the host and every stream are, and what waits there.
 #[derive(Debug)]
-pub(super) struct Clocks {
+pub struct Streams {
     host: Moment,
     legacy: Moment,
     /// What streams did that are gone.
@@ -74,9 +75,11 @@ pub(super) struct Clocks {
     /// Deeds so far, and lanes.
     deeds: u64,
     lanes: u64,
+    /// Launches that wait, and what is behind them.
+    pub(super) held: Held,
 }
 
-impl Default for Clocks {
+impl Default for Streams {
     fn default() -> Self {
         let per_thread = Stream {
             ready: Moment::default(),
@@ -92,11 +95,12 @@ impl Default for Clocks {
             next: StreamId::FIRST_CREATED,
             deeds: 0,
             lanes: 0,
+            held: Held::default(),
         }
     }
 }
 
-impl Clocks {
+impl Streams {
     fn stream(&self, id: StreamId) -> Result<&Stream, Fault> {
         let known = self.streams.get(&id);
         known.ok_or_else(|| {
@@ -117,7 +121,7 @@ impl Clocks {
     }
 
     /// When something that the host puts into `stream` now can begin.
-    pub(super) fn start(&self, stream: StreamId) -> Result<Moment, Fault> {
+    pub(crate) fn start(&self, stream: StreamId) -> Result<Moment, Fault> {
         let ready = self.ready(stream)?.join(&self.host);
         let waits = stream.is_legacy() || self.stream(stream)?.blocking;
         Ok(if waits {
@@ -177,7 +181,7 @@ impl Clocks {
     }
 
     /// What is put into `stream` from now on waits for `moment`.
-    pub(super) fn wait_for(&mut self, stream: StreamId, moment: &Moment) -> Result<(), Fault> {
+    pub(crate) fn wait_for(&mut self, stream: StreamId, moment: &Moment) -> Result<(), Fault> {
         if stream.is_legacy() {
             self.legacy.wait_for(moment);
             return Ok(());
@@ -241,19 +245,17 @@ impl Clocks {
             Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
         })
     }
-}
 
-impl Runtime {
     /// Makes a stream; a non-blocking one does not wait for the default stream.
     pub fn create_stream(&mut self, blocking: bool) -> StreamId {
-        let id = StreamId(self.clocks.next);
-        self.clocks.next += 1;
+        let id = StreamId(self.next);
+        self.next += 1;
         let stream = Stream {
-            ready: Moment::at(self.clocks.host.at),
+            ready: Moment::at(self.host.at),
             blocking,
             line: id.0,
         };
-        self.clocks.streams.insert(id, stream);
+        self.streams.insert(id, stream);
         id
     }
 
@@ -262,7 +264,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such stream, or it is a default stream.
     pub fn destroy_stream(&mut self, id: StreamId) -> Result<(), Fault> {
-        let ready = self.clocks.stream(id)?.ready.clone();
+        let ready = self.stream(id)?.ready.clone();
         if self.is_held(id) {
             // It goes with the process.
             return Ok(());
@@ -272,35 +274,10 @@ impl Runtime {
             return Err(Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message));
         }
         // What it did still bounds the end of the run.
-        self.clocks.legacy.at = self.clocks.legacy.at.max(ready.at);
-        self.clocks.gone.learn(&ready.knows);
-        self.clocks.streams.remove(&id);
+        self.legacy.at = self.legacy.at.max(ready.at);
+        self.gone.learn(&ready.knows);
+        self.streams.remove(&id);
         Ok(())
-    }
-
-    /// The host waits for everything in `stream`.
-    ///
-    /// # Errors
-    /// If there is no such stream.
-    pub fn synchronize_stream(&mut self, stream: StreamId) -> Result<(), Fault> {
-        self.graphs.not_while_capturing(stream, "waiting")?;
-        let ready = self.clocks.ready(stream)?;
-        self.clocks.host_waits_for(&ready);
-        self.host_has_waited();
-        Ok(())
-    }
-
-    /// The host waits for everything.
-    pub fn synchronize(&mut self) {
-        let all = self.clocks.all();
-        self.clocks.host_waits_for(&all);
-        self.host_has_waited();
-    }
-
-    /// The host knows of all that `moment` is behind, though it has not waited for it.
-    pub(super) fn host_learns(&mut self, moment: &Moment) {
-        self.clocks.host.knows.learn(&moment.knows);
-        self.host_has_waited();
     }
 
     /// Whether the stream is non-blocking.
@@ -308,7 +285,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such stream.
     pub fn is_non_blocking(&self, stream: StreamId) -> Result<bool, Fault> {
-        Ok(!stream.is_legacy() && !self.clocks.stream(stream)?.blocking)
+        Ok(!stream.is_legacy() && !self.stream(stream)?.blocking)
     }
 
     /// Whether there is such an event.
@@ -316,14 +293,14 @@ impl Runtime {
     /// # Errors
     /// If not.
     pub(super) fn check_event(&self, event: u64) -> Result<(), Fault> {
-        self.clocks.event(event).map(|_| ())
+        self.event(event).map(|_| ())
     }
 
     /// Makes an event.
     pub fn create_event(&mut self) -> u64 {
-        let id = self.clocks.next;
-        self.clocks.next += 1;
-        self.clocks.events.insert(id, None);
+        let id = self.next;
+        self.next += 1;
+        self.events.insert(id, None);
         id
     }
 
@@ -332,13 +309,59 @@ impl Runtime {
     /// # Errors
     /// If there is no such event.
     pub fn destroy_event(&mut self, event: u64) -> Result<(), Fault> {
-        self.clocks.event(event)?;
+        self.event(event)?;
         if self.is_event_used(event) {
             // It goes with the process.
             return Ok(());
         }
-        self.clocks.events.remove(&event);
+        self.events.remove(&event);
         Ok(())
+    }
+
+    /// Simulated time between two events.
+    ///
+    /// # Errors
+    /// If one of them is unknown or was not recorded.
+    pub fn elapsed_ms(&self, start: u64, end: u64) -> Result<f32, Fault> {
+        let recorded = |event| {
+            if self.is_event_held(event) {
+                return Err(Fault::silent(CudaError::NOT_READY));
+            }
+            let moment = self.event(event)?.ok_or_else(|| {
+                let message = format!("event {event:#x} was not recorded");
+                Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
+            });
+            Ok(moment?.at)
+        };
+        let (start, end): (Picos, Picos) = (recorded(start)?, recorded(end)?);
+        Ok(((end.0 as f64 - start.0 as f64) * 1e-9) as f32)
+    }
+}
+
+impl Runtime {
+    /// The host waits for everything in `stream`.
+    ///
+    /// # Errors
+    /// If there is no such stream.
+    pub fn synchronize_stream(&mut self, stream: StreamId) -> Result<(), Fault> {
+        self.graphs.not_while_capturing(stream, "waiting")?;
+        let ready = self.streams.ready(stream)?;
+        self.streams.host_waits_for(&ready);
+        self.host_has_waited();
+        Ok(())
+    }
+
+    /// The host waits for everything.
+    pub fn synchronize(&mut self) {
+        let all = self.streams.all();
+        self.streams.host_waits_for(&all);
+        self.host_has_waited();
+    }
+
+    /// The host knows of all that `moment` is behind, though it has not waited for it.
+    pub(super) fn host_learns(&mut self, moment: &Moment) {
+        self.streams.host.knows.learn(&moment.knows);
+        self.host_has_waited();
     }
 
     /// The event happens when everything in `stream` is done.
@@ -346,16 +369,16 @@ impl Runtime {
     /// # Errors
     /// If there is no such event or stream.
     pub fn record_event(&mut self, event: u64, stream: StreamId) -> Result<(), Fault> {
-        self.clocks.event(event)?;
+        self.streams.event(event)?;
         if self.graphs.note_event(event, stream) {
             return Ok(());
         }
-        if self.is_held(stream) {
-            self.hold_record(stream, event);
+        if self.streams.is_held(stream) {
+            self.streams.hold_record(stream, event);
             return Ok(());
         }
-        let at = self.clocks.start(stream)?;
-        self.clocks.events.insert(event, Some(at));
+        let at = self.streams.start(stream)?;
+        self.streams.events.insert(event, Some(at));
         Ok(())
     }
 
@@ -364,8 +387,8 @@ impl Runtime {
     /// # Errors
     /// If there is no such event.
     pub fn synchronize_event(&mut self, event: u64) -> Result<(), Fault> {
-        if let Some(moment) = self.clocks.event(event)?.cloned() {
-            self.clocks.host_waits_for(&moment);
+        if let Some(moment) = self.streams.event(event)?.cloned() {
+            self.streams.host_waits_for(&moment);
             self.host_has_waited();
         }
         Ok(())
@@ -379,32 +402,13 @@ impl Runtime {
         if self.graphs.join_capture(stream, event) {
             return Ok(());
         }
-        if self.is_held(stream) || self.is_event_held(event) {
-            self.hold_wait(stream, event);
+        if self.streams.is_held(stream) || self.streams.is_event_held(event) {
+            self.streams.hold_wait(stream, event);
             return Ok(());
         }
-        match self.clocks.event(event)?.cloned() {
-            Some(moment) => self.clocks.wait_for(stream, &moment),
-            None => self.clocks.ready(stream).map(|_| ()),
+        match self.streams.event(event)?.cloned() {
+            Some(moment) => self.streams.wait_for(stream, &moment),
+            None => self.streams.ready(stream).map(|_| ()),
         }
-    }
-
-    /// Simulated time between two events.
-    ///
-    /// # Errors
-    /// If one of them is unknown or was not recorded.
-    pub fn elapsed_ms(&self, start: u64, end: u64) -> Result<f32, Fault> {
-        let recorded = |event| {
-            if self.is_event_held(event) {
-                return Err(Fault::silent(CudaError::NOT_READY));
-            }
-            let moment = self.clocks.event(event)?.ok_or_else(|| {
-                let message = format!("event {event:#x} was not recorded");
-                Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
-            });
-            Ok(moment?.at)
-        };
-        let (start, end): (Picos, Picos) = (recorded(start)?, recorded(end)?);
-        Ok(((end.0 as f64 - start.0 as f64) * 1e-9) as f32)
     }
 }

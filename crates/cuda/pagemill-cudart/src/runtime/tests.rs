@@ -266,8 +266,11 @@ fn streams_wait_for_whom_they_must() {
         .malloc(64)
         .expect("there is room")
         .expect("not empty");
-    let (blocking, free) = (runtime.create_stream(true), runtime.create_stream(false));
-    let events = [(); 4].map(|()| runtime.create_event());
+    let (blocking, free) = (
+        runtime.streams.create_stream(true),
+        runtime.streams.create_stream(false),
+    );
+    let events = [(); 4].map(|()| runtime.streams.create_event());
     store(&mut runtime, memory, 1, blocking).expect("it runs");
     runtime
         .record_event(events[0], blocking)
@@ -281,6 +284,7 @@ fn streams_wait_for_whom_they_must() {
         .expect("both are there");
     let elapsed = |runtime: &Runtime, start: usize, end: usize| {
         runtime
+            .streams
             .elapsed_ms(events[start], events[end])
             .expect("recorded")
     };
@@ -302,11 +306,15 @@ fn streams_wait_for_whom_they_must() {
         0.0,
         "the host has waited, so everything is later"
     );
-    runtime.destroy_stream(free).expect("it is there");
+    runtime.streams.destroy_stream(free).expect("it is there");
     assert!(
-        runtime.destroy_stream(free).is_err() && runtime.destroy_stream(StreamId::LEGACY).is_err()
+        runtime.streams.destroy_stream(free).is_err()
+            && runtime.streams.destroy_stream(StreamId::LEGACY).is_err()
     );
-    runtime.destroy_event(events[0]).expect("it is there");
+    runtime
+        .streams
+        .destroy_event(events[0])
+        .expect("it is there");
     assert!(runtime.record_event(events[0], blocking).is_err());
 }
 
@@ -335,7 +343,10 @@ fn copies_take_the_time_of_the_link() {
             .locate(&Span::linear(memory + 1, bytes), &copy.extent)
             .is_err()
     );
-    let (start, end) = (runtime.create_event(), runtime.create_event());
+    let (start, end) = (
+        runtime.streams.create_event(),
+        runtime.streams.create_event(),
+    );
     runtime
         .record_event(start, StreamId::LEGACY)
         .expect("both are there");
@@ -346,7 +357,7 @@ fn copies_take_the_time_of_the_link() {
         .record_event(end, StreamId::LEGACY)
         .expect("both are there");
     // 16 MB at 16 GB/s, and 500 ns.
-    let elapsed = runtime.elapsed_ms(start, end).expect("recorded");
+    let elapsed = runtime.streams.elapsed_ms(start, end).expect("recorded");
     assert!((elapsed - 1.0005).abs() < 1e-4, "{elapsed}");
 }
 

@@ -96,7 +96,7 @@ impl Runtime {
     /// A size that is no multiple of the granularity, or no room.
     pub fn create_physical(&mut self, bytes: u64) -> Result<u64, Fault> {
         check_granule("memory", bytes)?;
-        let at = self.clocks.host();
+        let at = self.streams.host();
         let buffer = self.gpu.alloc_fixed(at, "cuMemCreate", bytes)?;
         let memory = &mut self.virtual_memory;
         memory.made += 1;
@@ -142,7 +142,7 @@ impl Runtime {
         }
         let buffer = physical.buffer;
         self.synchronize();
-        self.gpu.free_fixed(self.clocks.host(), buffer)?;
+        self.gpu.free_fixed(self.streams.host(), buffer)?;
         self.virtual_memory.physical.remove(&handle);
         Ok(())
     }
