@@ -41,6 +41,8 @@ impl Progress {
             style("{bar:40} {pos}/{len} points, {elapsed} elapsed{left}").with_key("left", left);
         let overall = lines.add(ProgressBar::new(count as u64).with_style(all));
         if draws {
+            // At once: a thread draws the next ones, and the first point can end before it runs.
+            overall.tick();
             overall.enable_steady_tick(REDRAW);
         }
         Self {
