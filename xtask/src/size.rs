@@ -25,7 +25,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-pages", 12168),
     ("pagemill-playground", 261),
     ("pagemill-policy", 9559),
-    ("pagemill-ptx", 39524),
+    ("pagemill-ptx", 39553),
     ("pagemill-python", 2338),
     ("pagemill-report", 7859),
     ("pagemill-run", 8473),

@@ -235,6 +235,7 @@ fn a_load_beyond_an_allocation_passes_where_a_card_rounds_memory() {
     let refused = "cudaErrorIllegalAddress";
     for (options, passes) in [
         (&[][..], true),
+        (&["--functional"][..], true),
         (&["--set", "limits.read_granule=0 B"][..], false),
         (&["--check"][..], false),
     ] {
@@ -245,6 +246,9 @@ fn a_load_beyond_an_allocation_passes_where_a_card_rounds_memory() {
         let said = format!("{}{}", finished.stdout, finished.stderr);
         let is_noted = said.contains("loads beyond an allocation read zeros: 1, in rows: 1");
         assert_eq!(is_noted, passes, "{options:?}: {said}");
+        let is_named = (finished.stderr).contains("kernel read_at: load of 4 bytes at ")
+            && finished.stderr.contains(". A card maps memory");
+        assert_eq!(is_named, passes, "{options:?}: {said}");
     }
 }
 

@@ -347,6 +347,7 @@ impl Block {
         if self.output.has_strays() {
             self.name_strays(launch, memory);
         }
+        memory.name_beyond(&launch.kernel.name, &mut self.output);
         self.stopped(launch, number, memory, costs, totals, stop)
     }
 

@@ -345,7 +345,10 @@ impl Stores<'_> {
         for lane in lanes_of(mask) {
             places[lane] = match self.place(inst, lane, addresses[lane]) {
                 Ok(place) => Some(place),
-                Err(_) if self.reads_beyond(inst, addresses[lane]) => None,
+                Err(fault) if self.reads_beyond(inst, addresses[lane]) => {
+                    self.memory.pass_beyond(fault.kind);
+                    None
+                }
                 Err(fault) => return Err(fault),
             };
         }

@@ -17,6 +17,7 @@ use crate::check::{Checker, Shadow};
 use crate::cluster::Clusters;
 use crate::device_runtime::state::DeviceRuntime;
 use crate::exec::step::MemoryAccess;
+use crate::exec::trap::TrapKind;
 use crate::memory::heap::Heap;
 use crate::texture::Texture;
 
@@ -29,12 +30,14 @@ use allocation::Backing;
 use touches::Touches;
 
 /// Loads beyond an allocation: which succeed, and how many did.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Beyond {
     /// Loads succeed up to the next multiple of this behind an allocation; 0 for none.
     pub granule: u64,
     /// Loads of single threads that did.
     pub loads: u64,
+    /// The first of them, until it is named: what it would be where none succeeded.
+    pub unnamed: Option<TrapKind>,
 }
 
 /// First address handed out to ordinary allocations.
