@@ -32,6 +32,9 @@ const RUNTIMES: [(&[u8], &str); 4] = [
     (b"\0__lsan_init\0", "LeakSanitizer"),
 ];
 
+/// What starts programs that are linked with musl, followed by the architecture.
+const MUSL_LOADER: &[u8] = b"\0/lib/ld-musl-";
+
 /// Bytes at the start of a program's file in which the names of its symbols are.
 const NAMES_BYTES: u64 = 4 << 20;
 
@@ -52,6 +55,12 @@ fn check_program(program: &OsStr) -> Result<(), Failure> {
         let _ = file.take(NAMES_BYTES).read_to_end(&mut bytes);
     }
     let has = |name: &[u8]| memmem::find(&bytes, name).is_some();
+    if has(MUSL_LOADER) {
+        return Err(Failure::NoDevice(format!(
+            "{} is built for musl, and the library that replaces memory for glibc: run it plainly, or build it for glibc",
+            path.display()
+        )));
+    }
     let runtime = RUNTIMES.iter().find(|(name, _)| has(name));
     runtime.map_or(Ok(()), |(_, runtime)| {
         let program = path.display();

@@ -93,14 +93,15 @@ fn no_process_is_left_by_ends_at_any_moment() {
 }
 
 #[test]
-fn a_program_whose_runtime_comes_first_is_refused_by_name() {
+fn a_program_that_the_library_is_not_for_is_refused_by_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("program");
-    for (symbol, name) in [
+    for (text, name) in [
         ("__tsan_init", "ThreadSanitizer"),
         ("__lsan_init", "LeakSanitizer"),
+        ("/lib/ld-musl-x86_64.so.1", "musl"),
     ] {
-        std::fs::write(&program, format!("\x7fELF\0{symbol}\0")).expect("written");
+        std::fs::write(&program, format!("\x7fELF\0{text}\0")).expect("written");
         let output = pagemill(folder.path())
             .args("pager run --memory 2MiB --to compressed ./program".split(' '))
             .output()

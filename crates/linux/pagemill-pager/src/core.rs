@@ -201,6 +201,7 @@ impl Core {
         let usage = self.store.usage();
         self.counters.set(Count::StoredUnits, usage.units);
         self.counters.set(Count::StoredBytes, usage.bytes);
+        self.counters.raise(Count::StoredBytesMax, usage.bytes);
     }
 
     pub fn enter(&self, memory: Paged, file: Option<MappedFile>) -> Arc<Region> {
@@ -208,6 +209,8 @@ impl Core {
         let range = region.memory.range();
         let bytes = range.end - range.start;
         self.counters.add(Count::MappedBytes, bytes);
+        let mapped = self.counters.get(Count::MappedBytes);
+        self.counters.raise(Count::MappedBytesMax, mapped);
         let shards = self.shards.len() as u64;
         for block in region.blocks() {
             let before = (block - region.first_block) * BLOCK_BYTES;

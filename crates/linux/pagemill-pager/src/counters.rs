@@ -31,10 +31,12 @@ counters! {
     HandlerCpuNs "handler_cpu_ns" "CPU time of the handlers.",
     RecordedNs "recorded_ns" "Time that a page trace covers: from the pager's start until its last fault was answered.",
     MappedBytes "mapped_bytes" "Paged memory that the program has.",
+    MappedBytesMax "mapped_bytes_max" "The most paged memory that the program had at a time.",
     ResidentUnits "resident_units" "Units in frames.",
     ResidentUnitsMax "resident_units_max" "The most units in frames at a time.",
     StoredUnits "stored_units" "Units in the store.",
     StoredBytes "stored_bytes" "Bytes that the store takes up.",
+    StoredBytesMax "stored_bytes_max" "The most bytes that the store took up at a time.",
     StoreFailures "store_failures" "Calls of the store that failed.",
     Forks "forks" "Children of this process that have its paged memory.",
 }

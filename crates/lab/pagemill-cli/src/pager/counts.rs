@@ -26,7 +26,7 @@ pub fn results(setup: &Setup, program: &str, usage: &Usage) -> ResultSet {
         .metric("processes", processes.len());
     for &(count, name, _) in COUNTERS {
         let value = match count {
-            Count::ResidentUnitsMax | Count::RecordedNs => {
+            Count::ResidentUnitsMax | Count::RecordedNs | Count::MappedBytesMax => {
                 processes.iter().map(|one| one.get(count)).max()
             }
             _ => Some(sum(count)),
@@ -108,11 +108,18 @@ pub fn summary(set: &ResultSet) -> String {
     let mib = |units: &str| number(units) * 4096.0 / f64::from(1 << 20);
     let faults = number("read_faults") + number("write_faults");
     let cpu_us = number("handler_cpu_ns") / 1e3 / faults.max(1.0);
+    let unseen = unseen_bytes(set).map_or_else(String::new, |bytes| {
+        format!(
+            "other: {:.1} MiB were never the pager's, and no budget bounds them: allocations below --least, stacks, libraries\n",
+            bytes / f64::from(1 << 20)
+        )
+    });
     format!(
         "pagemill pager: {faults:.0} faults ({:.0} by writes), {cpu_us:.1} us of CPU time each\n\
          in:    {:.1} MiB read from the store, {:.1} MiB of zeros made\n\
          out:   {:.1} MiB left frames, {:.1} MiB of it changed and written\n\
-         kept:  {:.1} MiB in frames at most, {:.1} MiB with all other memory of the program\n",
+         kept:  {:.1} MiB in frames at most, {:.1} MiB with all other memory of the program\n\
+         {unseen}",
         number("write_faults"),
         mib("fetched_units"),
         mib("zero_units"),
@@ -121,6 +128,24 @@ pub fn summary(set: &ResultSet) -> String {
         mib("resident_units_max"),
         number("peak_bytes") / f64::from(1 << 20),
     )
+}
+
+/// Less than this is what every program has.
+const UNSEEN_BYTES_MIN: f64 = (16 << 20) as f64;
+
+/// Memory that was not paged, if it is more than a tenth of all that the program had. Where several processes ran, at least as much.
+fn unseen_bytes(set: &ResultSet) -> Option<f64> {
+    let row = set.rows.first()?;
+    let number = |name: &str| row.number(name).unwrap_or(0.0);
+    let is_in_memory = (row.get("to")).is_some_and(|to| to.to_string().starts_with("compressed"));
+    let store = if is_in_memory {
+        number("stored_bytes_max")
+    } else {
+        0.0
+    };
+    let unseen = number("peak_bytes") - number("resident_units_max") * 4096.0 - store;
+    let all = unseen + number("mapped_bytes_max");
+    (unseen >= UNSEEN_BYTES_MIN && unseen > all / 10.0).then_some(unseen)
 }
 
 /// Data of fewer units than this are no reason to warn.

@@ -235,7 +235,7 @@ static void made_from(int place) {
     make();
 }
 
-/* The last step: a ring made by hand takes the advice. */
+/* The last step: an io_uring made by hand takes the advice. */
 static void by_ring(void) {
     struct {
         uint32_t entries[30];
