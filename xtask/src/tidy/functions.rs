@@ -19,13 +19,13 @@ const LONGER: &[Longer] = &[
         "what_cannot_be_launched_does_no_harm",
         80,
     ),
-    Longer("crates/cuda/pagemill-ptx/src/lower/emit.rs", "add", 117),
+    Longer("crates/cuda/pagemill-ptx-lower/src/emit/mod.rs", "add", 117),
     Longer(
-        "crates/cuda/pagemill-ptx/src/lower/inline.rs",
+        "crates/cuda/pagemill-ptx-lower/src/expand/inline.rs",
         "expand_call",
         82,
     ),
-    Longer("crates/cuda/pagemill-ptx/src/trap.rs", "fmt", 115),
+    Longer("crates/cuda/pagemill-ptx/src/exec/trap.rs", "fmt", 115),
 ];
 
 /// A file, a function in it, and the lines that it has.

@@ -1,7 +1,7 @@
 //! Parsing, loading and running: everything nvcc wrote for the conformance kernels, and everything else.
 
-use pagemill_ptx::parse::parse;
 use pagemill_ptx::{DeviceMemory, Launch, Module, Output, run_functional};
+use pagemill_ptx_parse::parse;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use pagemill_ptx::Param;
-use pagemill_ptx::ast::Type;
+use pagemill_ptx_ir::ast::Type;
 use pagemill_scenario::{PointSpec, Scenario};
 use pagemill_sim::{self as sim, Buffer, LaunchShape, ModuleId, Options};
 use pagemill_types::VirtAddr;

@@ -44,7 +44,7 @@ fn names_of_one_text_do_not_meet_those_of_another() {
         ))
     };
     let linked = link(&[unit(1, "first"), unit(2, "second")]);
-    let parsed = pagemill_ptx::parse::parse("linked", &linked);
+    let parsed = pagemill_ptx_parse::parse("linked", &linked);
     let parsed = parsed.unwrap_or_else(|error| panic!("{error}\n{linked}"));
     let function = |name: &str| {
         let found = parsed.functions.iter().find(|own| own.name == name);
@@ -76,12 +76,12 @@ fn of_weak_definitions_one_stays_and_a_strong_one_wins() {
         (vec![weak(1), strong.clone(), weak(3)], 9),
     ] {
         let linked = link(&sources);
-        let parsed = pagemill_ptx::parse::parse("linked", &linked);
+        let parsed = pagemill_ptx_parse::parse("linked", &linked);
         let parsed = parsed.unwrap_or_else(|error| panic!("{error}\n{linked}"));
         assert_eq!(parsed.variables[0].init, Some(vec![wanted, 0, 0, 0]));
         let body = format!("{:?}", parsed.functions[0].body);
         assert!(body.contains(&format!("Integer({wanted})")), "{body}");
     }
     let twice = link(&[strong.clone(), strong]);
-    assert!(pagemill_ptx::parse::parse("linked", &twice).is_err());
+    assert!(pagemill_ptx_parse::parse("linked", &twice).is_err());
 }

@@ -2,9 +2,9 @@
 
 use crate::exec::trap::{Fault, TrapKind};
 use crate::exec::warp::{Warp, WarpState};
-use crate::ir::code::{BarrierInst, BarrierReduction, BarrierScope, Reduce};
-use crate::ir::line::{ConstantLines, Frame, LANES, Registers, lanes_of};
-use crate::warp_group::{self, BARRIERS, GroupMeeting, NUMBERED};
+use pagemill_ptx_ir::code::warp_group::{self, BARRIERS, GroupMeeting, NUMBERED};
+use pagemill_ptx_ir::code::{BarrierInst, BarrierReduction, BarrierScope, Reduce};
+use pagemill_ptx_ir::line::{ConstantLines, Frame, LANES, Registers, lanes_of};
 
 /// All barriers of one block.
 #[derive(Clone, Debug, Default)]

@@ -7,10 +7,10 @@ use crate::exec::step::{StepEnd, StepTotals};
 use crate::exec::trap::{Fault, Trap, TrapKind};
 use crate::exec::warp::{Warp, WarpState};
 use crate::exec::watch::{IDLE_INSTRUCTIONS, LOOK_INSTRUCTIONS, Look, Standing, TURN_INSTRUCTIONS};
-use crate::ir::info::Prefix;
-use crate::ir::line::Frame;
 use crate::launch::Launch;
 use crate::memory::DeviceMemory;
+use pagemill_ptx_ir::info::Prefix;
+use pagemill_ptx_ir::line::Frame;
 
 /// A limit of instructions from which on it is none.
 const NO_LIMIT: u64 = 1 << 62;

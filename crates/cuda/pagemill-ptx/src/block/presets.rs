@@ -1,8 +1,8 @@
 //! Registers that have a value before the first instruction: where a thread is.
 
-use crate::ir::code::{LaneMask, Preset};
-use crate::ir::line::{LANES, Line, Registers};
 use crate::launch::Launch;
+use pagemill_ptx_ir::code::{LaneMask, Preset};
+use pagemill_ptx_ir::line::{LANES, Line, Registers};
 
 /// What `preset` is in the block with these coordinates; `None` if it depends on the thread only.
 pub(super) fn of_block(launch: &Launch, coordinates: [u32; 3], preset: Preset) -> Option<u32> {

@@ -8,9 +8,9 @@ use super::shadow::{Shadow, Valid};
 use super::{BlockCheck, Checker, Place};
 use crate::exec::access::{Stores, Target, lane_addresses, resolve};
 use crate::exec::dispatch::{self, Wide};
-use crate::ir::code::{AccessKind, MemoryInst};
-use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use crate::memory::DeviceMemory;
+use pagemill_ptx_ir::code::{AccessKind, MemoryInst};
+use pagemill_ptx_ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 
 /// Stores that race, if they change anything: where, and what was there.
 #[derive(Debug, Default)]

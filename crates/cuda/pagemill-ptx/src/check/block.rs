@@ -6,8 +6,8 @@ use super::cells::{Cells, Rules, SEVERAL, Stamp, TIME_MAX};
 use super::copies::Flying;
 use super::order::Order;
 use super::shadow::Valid;
-use crate::ir::line::{LANE_BITS, LANES};
-use crate::warp_group::BARRIERS;
+use pagemill_ptx_ir::code::warp_group::BARRIERS;
+use pagemill_ptx_ir::line::{LANE_BITS, LANES};
 
 /// Readers of several lanes of one warp: this bit, and beside it, as with [`SEVERAL`], another reader than the stamp's own.
 const IN_WARP: u32 = 1 << 22;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::ir::line::LANES;
+use pagemill_ptx_ir::line::LANES;
 
 /// Greatest time that a stamp holds.
 pub(super) const TIME_MAX: u64 = (1 << 20) - 2;

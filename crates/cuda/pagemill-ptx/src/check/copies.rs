@@ -5,7 +5,7 @@
 use super::shadow::Valid;
 use super::{BlockCheck, Checker, Place};
 use crate::exec::access::Stores;
-use crate::ir::line::LANES;
+use pagemill_ptx_ir::line::LANES;
 
 /// Copies of one block.
 #[derive(Clone, Debug, Default)]

@@ -2,8 +2,8 @@
 
 use super::access::{Parts, Step};
 use super::cells::SEVERAL;
-use crate::ir::line::{Line, lanes_of};
-use crate::window::Window;
+use pagemill_ptx_ir::address::window::Window;
+use pagemill_ptx_ir::line::{Line, lanes_of};
 
 impl Parts<'_> {
     /// A strong access to global memory: what others released there is known, and what was fenced is released.

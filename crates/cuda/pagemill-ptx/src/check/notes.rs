@@ -4,8 +4,8 @@ use super::block::partner;
 use super::cells::{Conflict, SEVERAL};
 use super::sites::Site;
 use super::{Checker, Defect, Place};
-use crate::ir::code::AccessKind;
-use crate::window;
+use pagemill_ptx_ir::address::window;
+use pagemill_ptx_ir::code::AccessKind;
 
 fn verb(kind: AccessKind) -> &'static str {
     match kind {

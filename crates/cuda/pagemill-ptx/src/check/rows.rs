@@ -1,7 +1,7 @@
 //! Rows of lanes that touch words side by side, as most do: all of them at once, if none may race.
 
 use super::cells::{Cells, Rules, Stamp, WORD, is_own_past};
-use crate::ir::line::{LANES, Line};
+use pagemill_ptx_ir::line::{LANES, Line};
 
 /// Lanes that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

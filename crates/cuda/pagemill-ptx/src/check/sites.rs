@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::finding::Line;
-use crate::ir::info::InstructionInfo;
 use crate::program::kernel::Kernel;
+use pagemill_ptx_ir::info::InstructionInfo;
 
 /// Lines that have a number of their own; all others share the last.
 pub(super) const LINES_MAX: u32 = 511;

@@ -6,8 +6,6 @@
 //!
 //! [`DeviceMemory::take_device_work`]: crate::DeviceMemory::take_device_work
 
-pub(crate) mod built_in;
-pub(crate) mod calls;
 pub(crate) mod codes;
 mod requests;
 pub(crate) mod state;

@@ -3,9 +3,9 @@
 use super::codes::Refusal;
 use super::state::{DeviceFacts, Prepared, Shape};
 use super::work::{DeviceLaunch, DeviceWork, QueuedWork};
-use crate::ir::code::Launchable;
 use crate::launch;
 use crate::memory::{DeviceMemory, MemoryError};
+use pagemill_ptx_ir::code::device_calls::Launchable;
 
 /// Bytes of all parameter buffers of a grid.
 const BUFFERS_BYTES: u64 = 16 << 20;

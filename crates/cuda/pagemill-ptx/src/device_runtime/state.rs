@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::codes::Refusal;
 use super::work::{DeviceWork, QueuedWork};
-use crate::ir::code::Launchable;
+use pagemill_ptx_ir::code::device_calls::Launchable;
 
 /// Levels of grids below one that the host launched.
 const DEPTH_MAX: u32 = 24;

@@ -3,14 +3,14 @@
 use super::due::Due;
 use super::pattern::{self, Pattern, Stray, bank_replays};
 use super::transfer::{load, load_lane, store, store_lane};
-use crate::ast::Space;
 use crate::check::BlockCheck;
-use crate::cluster::Seat;
 use crate::exec::trap::{Fault, TrapKind};
-use crate::ir::code::{AccessKind, AddressOperand, MemoryInst};
-use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use crate::memory::DeviceMemory;
-use crate::window::{self, Window};
+use crate::memory::cluster::Seat;
+use pagemill_ptx_ir::address::window::{self, Window};
+use pagemill_ptx_ir::ast::Space;
+use pagemill_ptx_ir::code::{AccessKind, AddressOperand, MemoryInst};
+use pagemill_ptx_ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 
 /// The most that one lane loads.
 const LANE_BYTES_MAX: usize = 32;

@@ -4,11 +4,11 @@ use super::access::{Stores, Target, lane_addresses, resolve};
 use super::due::Due;
 use super::pattern::Pattern;
 use super::step::{AccessSpace, LanePlaces, MemoryAccess};
-use crate::ast::Space;
 use crate::exec::trap::Fault;
-use crate::ir::code::{AccessKind, MemoryInst};
-use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
-use crate::window::Window;
+use pagemill_ptx_ir::address::window::Window;
+use pagemill_ptx_ir::ast::Space;
+use pagemill_ptx_ir::code::{AccessKind, MemoryInst};
+use pagemill_ptx_ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 
 impl Stores<'_> {
     /// Describes and checks the access if it is one that the timing model decides about. Fills `offsets` for lanes that are

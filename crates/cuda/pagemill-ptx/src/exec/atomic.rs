@@ -3,10 +3,10 @@
 use super::access::{Stores, Target, resolve};
 use super::pattern::bank_replays;
 use super::transfer::{extend, little_endian};
-use crate::ast::Space;
 use crate::exec::trap::{Fault, TrapKind};
-use crate::ir::code::{HIGH_RESULT, MemoryInst, SINK};
-use crate::ir::line::{Frame, LANE_BITS, Line, lanes_of};
+use pagemill_ptx_ir::ast::Space;
+use pagemill_ptx_ir::code::{HIGH_RESULT, MemoryInst, SINK};
+use pagemill_ptx_ir::line::{Frame, LANE_BITS, Line, lanes_of};
 
 impl Stores<'_> {
     /// Lanes act one after the other, lowest first.

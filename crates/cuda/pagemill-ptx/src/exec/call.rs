@@ -9,9 +9,9 @@ use super::access::Stores;
 use super::path::Path;
 use super::warp::Warp;
 use crate::exec::trap::{Fault, TrapKind};
-use crate::ir::code::{CallInst, CallTarget, Code, SavedSlots, StackSlots};
-use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
-use crate::ir::op::NEVER;
+use pagemill_ptx_ir::code::{CallInst, CallTarget, Code, SavedSlots, StackSlots};
+use pagemill_ptx_ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
+use pagemill_ptx_ir::op::NEVER;
 
 /// Performs call `inst` for the lanes of `mask`, which are all of the current path. They come back at `next`.
 #[inline(never)]

@@ -4,11 +4,12 @@ use super::access::{Stores, Target, lane_addresses, resolve, window_fault};
 use super::pattern;
 use super::step::BarrierPhase;
 use super::transfer::{little_endian, load_lane, store_lane};
-use crate::cluster::{self, Seat};
 use crate::exec::trap::{Fault, TrapKind};
-use crate::ir::code::{AccessKind, AddressOperand, ArrivalInst, MemoryInst};
-use crate::ir::functions::mbarrier;
-use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
+use crate::memory::cluster::Seat;
+use pagemill_ptx_ir::address::cluster;
+use pagemill_ptx_ir::code::{AccessKind, AddressOperand, ArrivalInst, MemoryInst};
+use pagemill_ptx_ir::functions::mbarrier;
+use pagemill_ptx_ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 
 /// A block of the cluster and an offset in its shared memory; no rank for the own block.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,14 +1,13 @@
 //! Calls of the device runtime, one thread after the other.
 
 use super::access::Stores;
-use crate::device_runtime::calls::{NUMBERS_MAX, RuntimeFn};
 use crate::device_runtime::codes::Refusal;
 use crate::device_runtime::state::Shape;
 use crate::device_runtime::work::{DeviceWork, Rows};
-use crate::ir::code::Launchable;
-use crate::ir::code::{AddressOperand, RuntimeCall, SINK};
-use crate::ir::line::{Frame, LANE_BITS, LANES, lanes_of};
-use crate::window::{self, Window};
+use pagemill_ptx_ir::address::window::{self, Window};
+use pagemill_ptx_ir::code::device_calls::{Launchable, NUMBERS_MAX, RuntimeCall, RuntimeFn};
+use pagemill_ptx_ir::code::{AddressOperand, SINK};
+use pagemill_ptx_ir::line::{Frame, LANE_BITS, LANES, lanes_of};
 
 /// `cudaStreamNonBlocking`, which streams of kernels have to be.
 const NON_BLOCKING: u64 = 1;

@@ -4,8 +4,8 @@ use super::access::{Stores, window_fault};
 use super::pattern;
 use super::transfer::{load_lane, store_lane};
 use crate::exec::trap::Fault;
-use crate::ir::code::{AccessKind, MemoryInst, SINK};
-use crate::ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
+use pagemill_ptx_ir::code::{AccessKind, MemoryInst, SINK};
+use pagemill_ptx_ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 
 impl Stores<'_> {
     /// Where all lanes of `mask` mean, if that is one place of whole words inside of local memory.

@@ -16,14 +16,11 @@
 
 use super::access::{Stores, Target, resolve};
 use crate::exec::trap::{Fault, TrapKind};
-use crate::ir::code::{
+use pagemill_ptx_ir::code::{
     AddressOperand, Element, MatrixInst, MatrixLoad, MatrixProduct, MatrixTile, ProductForm,
     TileShape,
 };
-use crate::ir::float::{canonical32, canonical64};
-use crate::ir::functions::narrow_floats;
-use crate::ir::line::{FULL, Frame, LANES, Line};
-use half::{bf16, f16};
+use pagemill_ptx_ir::line::{FULL, Frame, LANES, Line};
 
 #[inline(never)]
 pub(super) fn execute(
@@ -49,64 +46,6 @@ pub(super) fn execute(
         }
         MatrixInst::Load(load) => load_matrices(load, frame, stores, instruction),
         MatrixInst::Tile(tile) => load_tile(tile, frame, stores, instruction),
-    }
-}
-
-impl Element {
-    /// Elements in a register.
-    pub(crate) fn per_register(self) -> usize {
-        match self {
-            Self::F16 | Self::Bf16 => 2,
-            Self::S8 | Self::U8 | Self::E4m3 | Self::E5m2 => 4,
-            Self::S4 | Self::U4 => 8,
-            Self::B1 => 32,
-            Self::Tf32 | Self::F32 | Self::F64 | Self::S32 => 1,
-        }
-    }
-
-    /// Cells of a matrix in a register: elements, but words where elements are bits.
-    fn cells(self) -> usize {
-        match self {
-            Self::B1 => 1,
-            _ => self.per_register(),
-        }
-    }
-
-    /// Element `index` of a register.
-    fn float(self, register: u64, index: usize) -> f64 {
-        let bits = (register >> (32 / self.per_register() * index)) as u32;
-        match self {
-            Self::F16 => f16::from_bits(bits as u16).to_f64(),
-            Self::Bf16 => bf16::from_bits(bits as u16).to_f64(),
-            Self::E5m2 => narrow_floats::decode(bits as u8, narrow_floats::E5M2),
-            Self::E4m3 => narrow_floats::decode(bits as u8, narrow_floats::E4M3),
-            // The lower bits of the fraction are not looked at.
-            Self::Tf32 => f32::from_bits(bits & 0xffff_e000).into(),
-            Self::F64 => f64::from_bits(register),
-            _ => f32::from_bits(bits).into(),
-        }
-    }
-
-    fn integer(self, register: u64, index: usize) -> i64 {
-        let bits = (register >> (32 / self.cells() * index)) as u32;
-        match self {
-            Self::B1 => i64::from(bits),
-            Self::S8 => i64::from(bits as i8),
-            Self::U8 => i64::from(bits as u8),
-            Self::S4 => i64::from((bits << 28) as i32 >> 28),
-            Self::U4 => i64::from(bits & 15),
-            _ => i64::from(bits as i32),
-        }
-    }
-
-    /// The register's bits of `value`, shifted to element `index`.
-    fn encode(self, value: f64, index: usize) -> u64 {
-        match self {
-            Self::F16 if value.is_nan() => 0x7fff << (16 * index),
-            Self::F16 => u64::from(f16::from_f64(value).to_bits()) << (16 * index),
-            Self::F64 => canonical64(value).to_bits(),
-            _ => canonical32(value as f32).to_bits().into(),
-        }
     }
 }
 

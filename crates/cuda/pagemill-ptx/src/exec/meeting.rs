@@ -5,9 +5,9 @@ use super::step::StepTotals;
 use super::warp::Warp;
 use super::warp_wide::{self, Exchanged};
 use crate::exec::trap::{Fault, TrapKind};
-use crate::ir::code::{Code, Stream};
-use crate::ir::info::Prefix;
-use crate::ir::line::{Frame, lanes_of};
+use pagemill_ptx_ir::code::{Code, Stream};
+use pagemill_ptx_ir::info::Prefix;
+use pagemill_ptx_ir::line::{Frame, lanes_of};
 
 /// What lanes wait for.
 pub(crate) struct Meetings<'a> {

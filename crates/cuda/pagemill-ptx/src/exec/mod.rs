@@ -17,11 +17,11 @@ pub(crate) mod path;
 pub(crate) mod pattern;
 mod printf;
 pub(crate) mod run;
-#[cfg(test)]
-pub(crate) mod samples;
 pub(crate) mod scalar;
 pub(crate) mod service;
 pub(crate) mod step;
+#[cfg(test)]
+pub(crate) mod tests;
 mod texture;
 pub(crate) mod transfer;
 pub(crate) mod trap;

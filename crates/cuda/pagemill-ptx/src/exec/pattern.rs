@@ -1,6 +1,6 @@
 //! How the lanes of one access lie in memory, found once so that the transfer can be one block copy.
 
-use crate::ir::line::{LANE_BITS, LANES, Line};
+use pagemill_ptx_ir::line::{LANE_BITS, LANES, Line};
 
 /// Lane addresses relative to one run of bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,14 +12,14 @@ use super::step::{MemoryAccess, StepTotals};
 use super::warp::{Warp, WarpState};
 use super::warp_wide::Exchanged;
 use super::{call, matrix, scalar, warp_wide};
-use crate::ast::Space;
 use crate::check::Verdicts;
 use crate::exec::trap::{Fault, TrapKind};
-use crate::ir::code::{Code, MemoryInst, Service, Stream, WarpWideInst};
-use crate::ir::info::Prefix;
-use crate::ir::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers, lanes_of};
-use crate::ir::op::{Inst, Op, lane_operation};
 use crate::native::{End, Native, Standing, Stay};
+use pagemill_ptx_ir::ast::Space;
+use pagemill_ptx_ir::code::{Code, MemoryInst, Service, Stream, WarpWideInst};
+use pagemill_ptx_ir::info::Prefix;
+use pagemill_ptx_ir::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers, lanes_of};
+use pagemill_ptx_ir::op::{Inst, Op, lane_operation};
 
 /// Why the loop was left.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! Lane functions that are not worth a vector loop, applied lane by lane.
 
-use crate::ir::code::{Bank, ScalarInst};
-use crate::ir::line::{Frame, LANE_BITS, lanes_of};
-use crate::ir::op::Inst;
+use pagemill_ptx_ir::code::{Bank, ScalarInst};
+use pagemill_ptx_ir::line::{Frame, LANE_BITS, lanes_of};
+use pagemill_ptx_ir::op::Inst;
 
 #[inline(never)]
 pub(crate) fn execute(frame: &mut Frame<'_>, scalar: &ScalarInst, inst: &Inst, mask: u32) {

@@ -5,9 +5,9 @@ use super::device_runtime;
 use super::printf;
 use super::transfer::little_endian;
 use crate::exec::trap::{Fault, TrapKind};
-use crate::ir::code::{ClockPart, SINK, Service};
-use crate::ir::line::{Frame, LANE_BITS, LANES, lanes_of};
-use crate::window::{self, Window};
+use pagemill_ptx_ir::address::window::{self, Window};
+use pagemill_ptx_ir::code::{ClockPart, SINK, Service};
+use pagemill_ptx_ir::line::{Frame, LANE_BITS, LANES, lanes_of};
 
 /// Longest string that is read out of device memory, in bytes.
 const STRING_MAX: usize = 64 * 1024;

@@ -1,7 +1,7 @@
 //! What an advance of one warp answers.
 
-use crate::ir::code::{AccessKind, CacheHint};
-use crate::ir::line::LANES;
+use pagemill_ptx_ir::code::{AccessKind, CacheHint};
+use pagemill_ptx_ir::line::LANES;
 
 /// Why a warp stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -143,7 +143,7 @@ pub struct MemoryAccess {
     pub slot: Option<u8>,
     /// Cache operator.
     pub cache_hint: CacheHint,
-    /// The instruction, counted as in [`Kernel::instructions`](crate::Kernel::instructions).
+    /// The instruction, counted as in [`Entry::instructions`](crate::Entry::instructions).
     pub instruction: u32,
     /// Whether the timing model may join lanes at one address into one change. The executor leaves it alone.
     pub combines: bool,

@@ -4,13 +4,13 @@ use super::access::Stores;
 use super::step::{AccessSpace, MemoryAccess};
 use super::transfer::{extend, little_endian};
 use crate::exec::trap::{Fault, TrapKind};
-use crate::ir::code::{
-    AccessKind, CacheHint, Detail, OutsideSurface, SINK, SurfaceElement, TextureAction, TextureInst,
-};
-use crate::ir::line::{Frame, LANE_BITS, LANES, lanes_of};
 use crate::texture::{
     AddressMode, Coordinates, Image, Texture, face, gather, nearest_texel, sample,
 };
+use pagemill_ptx_ir::code::{
+    AccessKind, CacheHint, Detail, OutsideSurface, SINK, SurfaceElement, TextureAction, TextureInst,
+};
+use pagemill_ptx_ir::line::{Frame, LANE_BITS, LANES, lanes_of};
 
 /// Where in an image a lane of a surface instruction goes: byte of the row, row, slice.
 type Place = [u64; 3];
@@ -26,27 +26,35 @@ struct Fetch {
     dimensions: usize,
 }
 
-impl TextureInst {
+/// One lane of a texture or surface instruction.
+struct Lookup<'a> {
+    inst: &'a TextureInst,
+    frame: &'a Frame<'a>,
+    lane: usize,
+}
+
+impl Lookup<'_> {
     /// The three coordinates of a lane as they are; those that it does not have are zero.
-    fn raw(&self, frame: &Frame<'_>, lane: usize) -> [u32; 3] {
+    fn raw(&self) -> [u32; 3] {
         let mut raw = [0; 3];
         for (raw, &operand) in raw
             .iter_mut()
-            .zip(&self.coordinates[..usize::from(self.form.dimensions)])
+            .zip(&self.inst.coordinates[..usize::from(self.inst.form.dimensions)])
         {
-            *raw = frame.narrow(operand)[lane];
+            *raw = self.frame.narrow(operand)[self.lane];
         }
         raw
     }
 
-    fn layer(&self, frame: &Frame<'_>, lane: usize) -> u64 {
-        self.layer
-            .map_or(0, |operand| frame.narrow(operand)[lane].into())
+    fn layer(&self) -> u64 {
+        self.inst
+            .layer
+            .map_or(0, |operand| self.frame.narrow(operand)[self.lane].into())
     }
 
-    fn place(&self, frame: &Frame<'_>, lane: usize) -> Coordinates {
-        let raw = self.raw(frame, lane);
-        match self.form.action {
+    fn place(&self) -> Coordinates {
+        let raw = self.raw();
+        match self.inst.form.action {
             TextureAction::Sample {
                 integer_coordinates: true,
             } => Coordinates::Integer(raw.map(|bits| bits as i32)),
@@ -55,8 +63,8 @@ impl TextureInst {
     }
 
     /// What a lane fetches from `texture`.
-    fn fetched(&self, frame: &Frame<'_>, lane: usize, texture: &Texture) -> Fetch {
-        let (image, next) = texture.levels(self.level(frame, lane, texture));
+    fn fetched(&self, texture: &Texture) -> Fetch {
+        let (image, next) = texture.levels(self.level(texture));
         let mut fetch = Fetch {
             texture: Texture {
                 image,
@@ -64,11 +72,11 @@ impl TextureInst {
                 ..*texture
             },
             next,
-            at: self.place(frame, lane),
-            layer: self.layer(frame, lane),
-            dimensions: usize::from(self.form.dimensions),
+            at: self.place(),
+            layer: self.layer(),
+            dimensions: usize::from(self.inst.form.dimensions),
         };
-        if let (true, Coordinates::Float(direction)) = (self.form.cube, fetch.at) {
+        if let (true, Coordinates::Float(direction)) = (self.inst.form.cube, fetch.at) {
             let (number, [across, down]) = face(direction);
             fetch.at = Coordinates::Float([across, down, 0.0]);
             fetch.layer = fetch.layer.saturating_mul(6).saturating_add(number);
@@ -80,13 +88,13 @@ impl TextureInst {
     }
 
     /// The level that a lane asks for.
-    fn level(&self, frame: &Frame<'_>, lane: usize, texture: &Texture) -> f32 {
-        let number = |at: usize| f32::from_bits(frame.narrow(self.detail[at])[lane]);
-        match self.form.detail {
+    fn level(&self, texture: &Texture) -> f32 {
+        let number = |at: usize| f32::from_bits(self.frame.narrow(self.inst.detail[at])[self.lane]);
+        match self.inst.form.detail {
             Detail::First => 0.0,
             Detail::Level => number(0),
             Detail::Gradients => {
-                let dimensions = usize::from(self.form.dimensions);
+                let dimensions = usize::from(self.inst.form.dimensions);
                 let texels = |axis: usize| match texture.sampler.normalized_coordinates {
                     true => texture.image.extent[axis] as f32,
                     false => 1.0,
@@ -103,14 +111,12 @@ impl TextureInst {
     /// Where a lane of a surface instruction goes; `None` if nothing happens there.
     fn surface_place(
         &self,
-        frame: &Frame<'_>,
-        lane: usize,
         image: &Image,
         element: SurfaceElement,
     ) -> Result<Option<Place>, Box<Fault>> {
-        let mut at = self.raw(frame, lane).map(|bits| i64::from(bits as i32));
-        if self.layer.is_some() {
-            at[2] = self.layer(frame, lane) as i64;
+        let mut at = self.raw().map(|bits| i64::from(bits as i32));
+        if self.inst.layer.is_some() {
+            at[2] = self.layer() as i64;
         }
         let bytes = i64::from(element.bytes) * i64::from(element.count);
         let [width, height, depth] = image.extent;
@@ -124,7 +130,7 @@ impl TextureInst {
             .iter()
             .zip(last)
             .all(|(&at, last)| (0..=last).contains(&at));
-        let access = match self.form.action {
+        let access = match self.inst.form.action {
             TextureAction::Store(_) => "surface store",
             _ => "surface load",
         };
@@ -134,7 +140,7 @@ impl TextureInst {
                 address: at[0] as u64,
                 bytes: bytes as u32,
             };
-            return Err(Fault::at_lane(lane as u32, kind));
+            return Err(Fault::at_lane(self.lane as u32, kind));
         }
         match element.outside {
             _ if inside => Ok(Some(at.map(|at| at as u64))),
@@ -147,7 +153,7 @@ impl TextureInst {
                 Ok(Some(clamped))
             }
             _ => Err(Fault::at_lane(
-                lane as u32,
+                self.lane as u32,
                 TrapKind::OutsideSurface {
                     access,
                     place: at,
@@ -208,11 +214,11 @@ impl Stores<'_> {
             let place = match inst.form.action {
                 TextureAction::Load(element) | TextureAction::Store(element) => {
                     access.lane_bytes = u32::from(element.bytes) * u32::from(element.count);
-                    inst.surface_place(frame, lane, image, element)?
+                    Lookup { inst, frame, lane }.surface_place(image, element)?
                 }
                 TextureAction::Sample { .. } | TextureAction::Gather { .. } => {
                     access.lane_bytes = image.texel.bytes() as u32;
-                    let fetch = inst.fetched(frame, lane, &texture);
+                    let fetch = Lookup { inst, frame, lane }.fetched(&texture);
                     level = fetch.texture.image;
                     nearest_texel(&fetch.texture, fetch.at, fetch.layer, fetch.dimensions)
                         .map(|[x, y, z]| [x * image.texel.bytes(), y, z])
@@ -253,7 +259,7 @@ impl Stores<'_> {
         let mut channels = [[0; LANES]; 4];
         for lane in lanes_of(mask) {
             let texture = self.texture(frame.wide(inst.object)[lane], lane)?;
-            let fetch = inst.fetched(frame, lane, &texture);
+            let fetch = Lookup { inst, frame, lane }.fetched(&texture);
             let texel = self.texel(inst, &fetch, lane)?;
             for (channel, bits) in channels.iter_mut().zip(texel) {
                 channel[lane] = bits;
@@ -319,7 +325,8 @@ impl Stores<'_> {
         for lane in lanes_of(mask) {
             let image = self.texture(frame.wide(inst.object)[lane], lane)?.image;
             self.check_image(&image, lane, "surface load")?;
-            let Some([x, y, z]) = inst.surface_place(frame, lane, &image, element)? else {
+            let Some([x, y, z]) = Lookup { inst, frame, lane }.surface_place(&image, element)?
+            else {
                 continue;
             };
             let address = image.address + image.offset(x, y, z);
@@ -350,7 +357,8 @@ impl Stores<'_> {
         for lane in lanes_of(mask) {
             let image = self.texture(frame.wide(inst.object)[lane], lane)?.image;
             self.check_image(&image, lane, "surface store")?;
-            let Some([x, y, z]) = inst.surface_place(frame, lane, &image, element)? else {
+            let Some([x, y, z]) = Lookup { inst, frame, lane }.surface_place(&image, element)?
+            else {
                 continue;
             };
             let address = image.address + image.offset(x, y, z);

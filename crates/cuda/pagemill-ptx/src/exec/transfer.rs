@@ -1,8 +1,8 @@
 //! Moving lanes between registers and a run of bytes.
 
 use super::pattern::Pattern;
-use crate::ir::code::{MemoryInst, SINK};
-use crate::ir::line::{FULL, Frame, LANE_BITS, LANES, Line, lanes_of};
+use pagemill_ptx_ir::code::{MemoryInst, SINK};
+use pagemill_ptx_ir::line::{FULL, Frame, LANE_BITS, LANES, Line, lanes_of};
 
 /// The `N` bytes at `at`; the caller has checked that they are inside.
 #[inline(always)]

@@ -1,7 +1,7 @@
 //! What a kernel did wrong, and where.
 
 use crate::memory::error::Nearest;
-use crate::warp_group::group_at;
+use pagemill_ptx_ir::code::warp_group::group_at;
 use std::fmt;
 
 /// A kernel that was stopped.

@@ -4,9 +4,9 @@ use super::due::Due;
 use super::path::{Fragment, Path};
 use super::step::BarrierPhase;
 use super::watch::Watch;
-use crate::ir::code::BarrierReduction;
-use crate::ir::line::Line;
-use crate::ir::op::NEVER;
+use pagemill_ptx_ir::code::BarrierReduction;
+use pagemill_ptx_ir::line::Line;
+use pagemill_ptx_ir::op::NEVER;
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //! An exchange has three steps: the lanes' values are read, each lane's answer is computed, the answers are written. So
 //! lanes that stand at different instructions can take part in one exchange: each with the operands of its own.
 
-use crate::ir::code::{SINK, WarpWide, WarpWideInst};
-use crate::ir::line::{FULL, Frame, LANE_BITS, LANES, lanes_of};
+use pagemill_ptx_ir::code::{SINK, WarpWide, WarpWideInst};
+use pagemill_ptx_ir::line::{FULL, Frame, LANE_BITS, LANES, lanes_of};
 
 /// What became of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

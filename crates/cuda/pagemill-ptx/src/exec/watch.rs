@@ -2,7 +2,7 @@
 //! unless something in memory has changed meanwhile.
 
 use super::path::{Fragment, Path};
-use crate::ir::line::Registers;
+use pagemill_ptx_ir::line::Registers;
 use std::collections::VecDeque;
 
 /// PTX instructions of a warp between two looks at it.

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::residents::{Patience, Residents};
-use crate::ast::Space;
 use crate::exec::service::Output;
 use crate::exec::step::StepTotals;
-use crate::ir::code::{AccessKind, Code, MatrixInst, MemoryInst, Service};
-use crate::ir::op::Op;
 use crate::launch::Launch;
 use crate::memory::{
     Allocation, DeviceMemory, Part, Spare, Stored, Uses, WORD_BYTES, put_in_place,
 };
+use pagemill_ptx_ir::ast::Space;
+use pagemill_ptx_ir::code::{AccessKind, Code, MatrixInst, MemoryInst, Service};
+use pagemill_ptx_ir::op::Op;
 use pagemill_types::WARPS_HELD;
 
 /// Threads of a launch times instructions of its kernel from which on it is worth it: less than what starting threads costs.

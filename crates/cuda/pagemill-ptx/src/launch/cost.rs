@@ -1,7 +1,7 @@
 //! What instructions cost, as the timing model sees it. The executor only adds the numbers up.
 
-use crate::ir::info::{InstructionInfo, Prefix};
 use crate::program::kernel::Kernel;
+use pagemill_ptx_ir::info::{InstructionInfo, Prefix};
 
 /// Per-instruction costs of one kernel, as prefix sums, so that straight-line code costs nothing to account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

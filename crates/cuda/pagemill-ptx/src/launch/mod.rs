@@ -3,15 +3,13 @@
 pub(crate) mod coordinates;
 pub(crate) mod cost;
 
-use crate::cluster::{BLOCKS_MAX, Seat};
-use crate::exec::watch::QUIET_LOOKS;
-use crate::ir::code::Constant;
-use crate::ir::line::{ConstantLines, LANES, Line};
 use crate::launch::coordinates::{join, split};
-use crate::program::kernel::Kernel;
 use crate::program::module::{Linked, Module};
-use crate::program::names::readable_list;
-use crate::reserved;
+use crate::program::{kernel::Kernel, names::readable_list};
+use crate::{exec::watch::QUIET_LOOKS, memory::cluster::Seat};
+use pagemill_ptx_ir::address::{cluster::BLOCKS_MAX, reserved_shared};
+use pagemill_ptx_ir::code::Constant;
+use pagemill_ptx_ir::line::{ConstantLines, LANES, Line};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -149,7 +147,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// A launch of `kernel` over `grid` blocks of `block` threads; `args` is its parameter block in the layout of [`Kernel::params`].
+    /// A launch of `kernel` over `grid` blocks of `block` threads; `args` is its parameter block in the layout of [`Entry::params`](crate::Entry::params).
     ///
     /// # Errors
     /// When a dimension, a memory size or the argument size is not possible, or the parts do not belong together.
@@ -269,7 +267,7 @@ impl Launch {
     }
 
     pub(crate) fn shared_window(&self) -> u32 {
-        reserved::window(self.shared_bytes, &self.kernel.code.constants_narrow)
+        reserved_shared::window(self.shared_bytes, &self.kernel.code.constants_narrow)
     }
 
     /// Words of local memory that a thread has from the start.
@@ -576,7 +574,7 @@ impl Values<'_> {
             }
             Constant::ReservedShared(offset) => {
                 let own = self.kernel.shared_bytes + self.dynamic_shared_bytes;
-                u64::from(reserved::start(own)) + u64::from(offset)
+                u64::from(reserved_shared::start(own)) + u64::from(offset)
             }
             Constant::WarpsPerBlock => self.threads.div_ceil(LANES as u32).into(),
             // See `Launch::with_grid_workspace`.

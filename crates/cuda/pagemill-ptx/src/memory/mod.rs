@@ -1,6 +1,7 @@
 //! The simulated device memory: allocations at simulated addresses, zero until written.
 
 mod allocation;
+pub(crate) mod cluster;
 pub(crate) mod error;
 mod freeing;
 mod guard_granule;
@@ -14,12 +15,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::check::{Checker, Shadow};
-use crate::cluster::Clusters;
 use crate::device_runtime::state::DeviceRuntime;
 use crate::exec::step::MemoryAccess;
 use crate::exec::trap::TrapKind;
 use crate::memory::heap::Heap;
 use crate::texture::Texture;
+use cluster::Clusters;
 
 pub use allocation::{Allocation, AllocationId};
 pub use error::{MemoryError, NearAllocation, Nearest};
@@ -44,7 +45,7 @@ pub(crate) struct Beyond {
 const FIRST_ADDRESS: u64 = 0x10_0000_0000;
 
 /// Where the generic windows begin; ordinary allocations end below.
-const ADDRESS_LIMIT: u64 = crate::window::SHARED;
+const ADDRESS_LIMIT: u64 = pagemill_ptx_ir::address::window::SHARED;
 
 /// Size of the heap of kernels unless something else is asked for: as with CUDA's drivers.
 const HEAP_BYTES: u64 = 8 << 20;

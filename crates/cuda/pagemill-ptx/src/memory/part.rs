@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::allocation::{Allocation, Backing, zeroed};
 use crate::exec::pattern::Pattern;
-use crate::ir::line::{Line, lanes_of};
+use pagemill_ptx_ir::line::{Line, lanes_of};
 
 /// Bytes that a mark stands for.
 pub(crate) const WORD_BYTES: usize = 4;

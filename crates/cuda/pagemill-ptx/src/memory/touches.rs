@@ -5,8 +5,8 @@
 //! first touch leaves machine code and is noted here, as a page that is not mapped leaves a program for its kernel.
 
 use crate::exec::step::{AccessSpace, MemoryAccess};
-use crate::ir::code::AccessKind;
-use crate::ir::line::lanes_of;
+use pagemill_ptx_ir::code::AccessKind;
+use pagemill_ptx_ir::line::lanes_of;
 use std::ops::Range;
 
 /// Bytes of a segment.

@@ -13,9 +13,9 @@ use super::paths::ACTIVE;
 use super::purpose::Purpose;
 use super::table::Table;
 use super::vectors::*;
-use crate::ast::Space;
-use crate::ir::code::{AccessKind, AddressOperand, Bank, MemoryInst, SINK};
-use crate::ir::op::Inst;
+use pagemill_ptx_ir::ast::Space;
+use pagemill_ptx_ir::code::{AccessKind, AddressOperand, Bank, MemoryInst, SINK};
+use pagemill_ptx_ir::op::Inst;
 
 /// Truth table of "the first, or the others differ".
 const OR_DIFFERS: u8 = 0xf6;

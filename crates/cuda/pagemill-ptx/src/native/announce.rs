@@ -6,10 +6,10 @@ use super::context::fields;
 use super::emit::{Emitter, Stub};
 use super::encode::{Condition, RAX, RBX, RCX, RDI, Width, at};
 use super::paths::ANNOUNCE;
-use crate::ast::Space;
-use crate::ir::code::{AddressOperand, MemoryInst};
-use crate::ir::op::Inst;
 use Width::{W32, W64};
+use pagemill_ptx_ir::ast::Space;
+use pagemill_ptx_ir::code::{AddressOperand, MemoryInst};
+use pagemill_ptx_ir::op::Inst;
 
 impl Emitter<'_> {
     /// Whether [`Emitter::announce`] can do this one.

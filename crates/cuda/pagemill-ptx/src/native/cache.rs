@@ -2,8 +2,8 @@
 
 use super::encode::Zmm;
 use super::liveness::Slot;
-use crate::ir::code::{AddressOperand, Bank, MemoryInst};
-use crate::ir::line::CONSTANT_BIT;
+use pagemill_ptx_ir::code::{AddressOperand, Bank, MemoryInst};
+use pagemill_ptx_ir::line::CONSTANT_BIT;
 
 /// What a group of vector registers holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::purpose::Purpose;
 use super::routine::{Routine, Unavailable};
-use crate::ir::code::Code;
+use pagemill_ptx_ir::code::Code;
 use std::sync::OnceLock;
 
 /// Machine code for each [`Purpose`], made at its first use.

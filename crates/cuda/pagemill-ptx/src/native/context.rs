@@ -1,12 +1,12 @@
 //! What compiled code reads and writes besides registers: one structure, and a table of memory it may reach directly.
 
-use crate::ast::Space;
 use crate::exec::path::Path;
-use crate::ir::code::{Code, MemoryInst};
-use crate::ir::info::Prefix;
-use crate::ir::line::{LANES, Line};
 use crate::memory::DeviceMemory;
-use crate::window;
+use pagemill_ptx_ir::address::window;
+use pagemill_ptx_ir::ast::Space;
+use pagemill_ptx_ir::code::{Code, MemoryInst};
+use pagemill_ptx_ir::info::Prefix;
+use pagemill_ptx_ir::line::{LANES, Line};
 use std::mem::{MaybeUninit, offset_of};
 
 /// The state of one stay in compiled code. Its layout is known to the compiler, [`fields`].
@@ -239,7 +239,7 @@ impl Windows {
         if matches!(inst.space, Space::Shared | Space::Local | Space::Param) {
             return;
         }
-        let is_load = inst.kind == crate::ir::code::AccessKind::Load;
+        let is_load = inst.kind == pagemill_ptx_ir::code::AccessKind::Load;
         if at >= memory.allocations().len() || memory.is_read_only(at) && !is_load {
             return;
         }

@@ -12,9 +12,9 @@ use super::encode::{
 };
 use super::paths::{BARRIER, ENDED, PAUSE, Split, Stretch, WAIT, count_threads, set_mask};
 use super::purpose::Purpose;
-use crate::ir::op::Inst;
-use crate::ir::op::NEVER;
 use Width::{W32, W64};
+use pagemill_ptx_ir::op::Inst;
+use pagemill_ptx_ir::op::NEVER;
 
 impl Emitter<'_> {
     /// Counts `stretch` as executed.
@@ -83,7 +83,7 @@ impl Emitter<'_> {
 
     pub(super) fn split(&mut self, split: &Split) {
         self.asm.bind(split.label);
-        if split.inst.op == crate::ir::op::Op::Exit {
+        if split.inst.op == pagemill_ptx_ir::op::Op::Exit {
             self.asm.load(W32, RCX, at(RDI, fields::IS_SPLIT));
             self.asm.test(RCX, RCX);
             self.asm.jump_if(Condition::NotEqual, split.exit);
@@ -103,7 +103,7 @@ impl Emitter<'_> {
         }
         count_threads(&mut self.asm);
         match split.inst.op {
-            crate::ir::op::Op::Exit => self.end_some(split),
+            pagemill_ptx_ir::op::Op::Exit => self.end_some(split),
             _ => self.diverge(split),
         }
     }

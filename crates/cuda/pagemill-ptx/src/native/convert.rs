@@ -5,8 +5,8 @@ use super::encode::{Operand, R11, Vector, at};
 use super::lanes::reg;
 use super::table::{JOIN_LOWER, JOIN_UPPER};
 use super::vectors::*;
-use crate::ir::code::Bank;
-use crate::ir::op::Inst;
+use pagemill_ptx_ir::code::Bank;
+use pagemill_ptx_ir::op::Inst;
 
 impl Emitter<'_> {
     pub(super) fn widen(&mut self, inst: &Inst, op: Vector, is_float: bool) {

@@ -18,11 +18,11 @@ use super::purpose::Purpose;
 use super::regions::{leaders, regions};
 use super::table::Table;
 use super::vectors::*;
-use crate::ast::Space;
-use crate::ir::code::{Bank, Code, Stream};
-use crate::ir::float::{NAN32, NAN64};
-use crate::ir::line::CONSTANT_BIT;
-use crate::ir::op::{Inst, Op};
+use pagemill_ptx_ir::ast::Space;
+use pagemill_ptx_ir::code::{Bank, Code, Stream};
+use pagemill_ptx_ir::float::{NAN32, NAN64};
+use pagemill_ptx_ir::line::CONSTANT_BIT;
+use pagemill_ptx_ir::op::{Inst, Op};
 
 pub(super) const K5: Mask = Mask(5);
 pub(super) const K6: Mask = Mask(6);

@@ -107,7 +107,7 @@ pub(super) enum Rounded {
 }
 
 impl Rounded {
-    /// By the numbers of [`crate::ir::functions::rounding::Rounding`].
+    /// By the numbers of [`pagemill_ptx_ir::functions::rounding::Rounding`].
     pub(super) fn of_ptx(number: u32) -> Self {
         match number {
             0 => Self::Nearest,

@@ -5,9 +5,9 @@ use super::emit::{Emitter, predicate};
 use super::encode::{CMP, Condition, Operand, RAX, Width, Zmm};
 use super::lanes::reg;
 use super::vectors::*;
-use crate::ir::code::{Bank, Constant, SINK, WarpWide, WarpWideInst};
-use crate::ir::line::{CONSTANT_BIT, FULL, LANES};
-use crate::ir::op::Inst;
+use pagemill_ptx_ir::code::{Bank, Constant, SINK, WarpWide, WarpWideInst};
+use pagemill_ptx_ir::line::{CONSTANT_BIT, FULL, LANES};
+use pagemill_ptx_ir::op::Inst;
 
 /// What a shuffle by constants does: where each lane reads, and the lanes whose source is inside of their segment.
 struct Shuffle {

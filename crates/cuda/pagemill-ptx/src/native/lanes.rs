@@ -8,8 +8,8 @@ use super::encode::{AND, Masking, Operand, RAX, Vector, Width, Zmm};
 use super::encode::{Condition, Mask};
 use super::table::{HIGH_HALVES, LOW_HALVES};
 use super::vectors::*;
-use crate::ir::code::Bank;
-use crate::ir::op::{Inst, Op};
+use pagemill_ptx_ir::code::Bank;
+use pagemill_ptx_ir::op::{Inst, Op};
 
 /// How an operation of one instruction for each part of a line is compiled.
 #[derive(Clone, Copy)]

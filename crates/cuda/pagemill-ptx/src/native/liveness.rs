@@ -3,9 +3,9 @@
 //! A thread-wise question: where a warp diverges, the lanes that are elsewhere keep their values in memory, which
 //! compiled code never overwrites for them.
 
-use crate::ir::code::{AccessKind, AddressOperand, Bank, Code, SINK, Stream, WarpWide};
-use crate::ir::line::CONSTANT_BIT;
-use crate::ir::op::{Inst, Op};
+use pagemill_ptx_ir::code::{AccessKind, AddressOperand, Bank, Code, SINK, Stream, WarpWide};
+use pagemill_ptx_ir::line::CONSTANT_BIT;
+use pagemill_ptx_ir::op::{Inst, Op};
 
 /// A register line of a warp that compiled code may hold in vector registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use super::encode::{
     ADD, AND, Assembler, CMP, Condition, Label, Mask, Mem, OR, R12, RAX, RBP, RBX, RCX, RDI, SUB,
     Width, at,
 };
-use crate::ir::op::Inst;
 use Width::{W32, W64};
+use pagemill_ptx_ir::op::Inst;
 
 /// Added to the position that compiled code returns when the allowance is used up.
 pub(super) const PAUSE: u32 = 1 << 31;

@@ -1,7 +1,7 @@
 //! Regions of a stream: from one place that branches lead to up to the next.
 
-use crate::ir::code::Stream;
-use crate::ir::op::{Inst, Op};
+use pagemill_ptx_ir::code::Stream;
+use pagemill_ptx_ir::op::{Inst, Op};
 
 /// Where regions begin.
 pub(super) fn leaders(stream: &Stream) -> Vec<bool> {

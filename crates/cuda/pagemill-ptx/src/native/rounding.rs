@@ -4,9 +4,9 @@ use super::emit::Emitter;
 use super::encode::{Rounded, Zmm};
 use super::lanes::reg;
 use super::vectors::*;
-use crate::ir::code::{Bank, ScalarFn};
-use crate::ir::functions::rounding::{self, Operation};
-use crate::ir::op::Inst;
+use pagemill_ptx_ir::code::{Bank, ScalarFn};
+use pagemill_ptx_ir::functions::rounding::{self, Operation};
+use pagemill_ptx_ir::op::Inst;
 
 /// What one scalar instruction computes, and how it rounds.
 #[derive(Clone, Copy)]

@@ -8,11 +8,11 @@ use crate::exec::due::Due;
 use crate::exec::path::Path;
 use crate::exec::pattern::Pattern;
 use crate::exec::step::{AccessSpace, LanePlaces, MemoryAccess};
-use crate::ir::code::{Code, MemoryInst, Stream};
-use crate::ir::info::Prefix;
-use crate::ir::line::{FULL, Frame, Line};
 use crate::memory::DeviceMemory;
 use memmap2::{Mmap, MmapMut};
+use pagemill_ptx_ir::code::{Code, MemoryInst, Stream};
+use pagemill_ptx_ir::info::Prefix;
+use pagemill_ptx_ir::line::{FULL, Frame, Line};
 use std::mem::MaybeUninit;
 
 /// Longest stream that is compiled. Longer ones would take more than some hundredths of a second.

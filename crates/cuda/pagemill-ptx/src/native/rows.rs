@@ -11,9 +11,9 @@ use super::table::{
     ODD_WIDE,
 };
 use super::vectors::*;
-use crate::ir::code::Bank;
-use crate::ir::line::LANES;
 use crate::memory::WORD_BYTES;
+use pagemill_ptx_ir::code::Bank;
+use pagemill_ptx_ir::line::LANES;
 
 /// Permutations of the elements of two vectors.
 struct Sorting {

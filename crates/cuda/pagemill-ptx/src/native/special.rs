@@ -5,9 +5,9 @@ use super::emit::{Emitter, K5};
 use super::encode::{Masking, Operand};
 use super::lanes::{kind_of, reg};
 use super::vectors::*;
-use crate::ir::code::Bank;
-use crate::ir::float::{EXPONENTIAL, MAGIC};
-use crate::ir::op::{Inst, Op};
+use pagemill_ptx_ir::code::Bank;
+use pagemill_ptx_ir::float::{EXPONENTIAL, MAGIC};
+use pagemill_ptx_ir::op::{Inst, Op};
 
 impl Emitter<'_> {
     pub(super) fn divide_approximately(&mut self, inst: &Inst) {

@@ -3,11 +3,11 @@
 
 use super::{Native, Purpose, Routine, Standing, Windows};
 use crate::exec::path::Path;
-use crate::exec::samples::word;
 use crate::exec::scalar;
-use crate::ir::code::{Bank, Code, ScalarInst, Stream};
-use crate::ir::line::{CONSTANT_BIT, ConstantLines, FULL, Frame, Line, Registers};
-use crate::ir::op::{Inst, NEVER, Op, lane_operation};
+use crate::exec::tests::word;
+use pagemill_ptx_ir::code::{Bank, Code, ScalarInst, Stream};
+use pagemill_ptx_ir::line::{CONSTANT_BIT, ConstantLines, FULL, Frame, Line, Registers};
+use pagemill_ptx_ir::op::{Inst, NEVER, Op, lane_operation};
 use proptest::prelude::*;
 
 /// Registers of each kind; constants are as many.
@@ -67,7 +67,7 @@ fn inst(op: Op, (_, [dst, operands @ ..], constant, guard): &Draw) -> Inst {
 
 /// Arithmetic in each rounding mode, by its number among all.
 fn rounded(number: usize) -> (ScalarInst, usize) {
-    use crate::ir::functions::rounding::{double, single};
+    use pagemill_ptx_ir::functions::rounding::{double, single};
     let (operation, round) = (number as u32 / 4 % 7, number as u32 % 4);
     let is_wide = number / 28 == 1 || operation == 6;
     let bank = if is_wide { Bank::Wide } else { Bank::Narrow };

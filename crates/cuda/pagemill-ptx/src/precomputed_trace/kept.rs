@@ -2,8 +2,8 @@
 
 use crate::exec::step::{AccessSpace, LanePlaces, Step, StepEnd, StepTotals};
 use crate::exec::trap::Trap;
-use crate::ir::code::{AccessKind, CacheHint};
-use crate::ir::line::LANES;
+use pagemill_ptx_ir::code::{AccessKind, CacheHint};
+use pagemill_ptx_ir::line::LANES;
 use pagemill_types::warm;
 use std::collections::BTreeMap;
 

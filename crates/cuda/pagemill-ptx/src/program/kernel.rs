@@ -1,40 +1,34 @@
-//! A kernel as its users see it: shape, parameters, instructions.
+//! A kernel as its users see it: what it computes, and what its launches have made and shown.
 
-use crate::ir::code::Code;
-use crate::ir::info::{ClusterNeeds, InstructionInfo, Param};
 use crate::native::Compiled;
+use pagemill_ptx_ir::code::entry::Entry;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// One `.entry`, ready to launch.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// Name as written (mangled).
-    pub name: String,
-    /// Parameters in order.
-    pub params: Vec<Param>,
-    /// Size of the argument block in bytes.
-    pub param_bytes: u32,
-    /// 32-bit registers that a thread needs at once.
-    pub registers_per_thread: u32,
-    /// 32-bit registers that a compiler gives a thread: an estimate.
-    pub allocated_registers: u32,
-    /// Static shared memory of a block in bytes.
-    pub shared_bytes: u32,
-    /// Local memory of a thread in bytes.
-    pub local_bytes: u32,
-    /// Most threads of a block that it was compiled for (`.maxntid`, `.reqntid`).
-    pub max_threads: Option<u32>,
-    /// What it says about clusters.
-    pub cluster: ClusterNeeds,
-    pub(crate) source_name: Arc<str>,
-    pub(crate) files: Arc<Vec<(u32, String)>>,
-    pub(crate) instructions: Arc<[InstructionInfo]>,
-    pub(crate) code: Arc<Code>,
+    pub(crate) entry: Entry,
     pub(crate) compiled: Arc<Compiled>,
     pub(crate) seen: Arc<Seen>,
-    /// Which module it came from: a launch takes a link of the same one.
-    pub(crate) module_id: u64,
+}
+
+impl Deref for Kernel {
+    type Target = Entry;
+    fn deref(&self) -> &Entry {
+        &self.entry
+    }
+}
+
+impl From<Entry> for Kernel {
+    fn from(entry: Entry) -> Self {
+        Self {
+            entry,
+            compiled: Arc::default(),
+            seen: Arc::default(),
+        }
+    }
 }
 
 /// What launches of a kernel have shown.
@@ -44,28 +38,4 @@ pub(crate) struct Seen {
     pub have_met: AtomicBool,
     /// Whether steps of a warp, or what remains of its stores, may depend on when it makes them.
     pub depends_on_order: AtomicBool,
-}
-
-impl Kernel {
-    /// Its instructions, device functions inlined, in code order.
-    pub fn instructions(&self) -> &[InstructionInfo] {
-        &self.instructions
-    }
-
-    /// File and line of the CUDA source of an instruction, where the PTX has `.loc` (`nvcc -lineinfo`).
-    pub fn source_of(&self, instruction: u32) -> Option<(&str, u32)> {
-        let info = self.instructions.get(instruction as usize)?;
-        self.file_and_line(info.source?)
-    }
-
-    /// The line that a user wrote: that of [`Kernel::source_of`], or the one that calls what was inlined.
-    pub(crate) fn users_line(&self, instruction: u32) -> Option<(&str, u32)> {
-        let info = self.instructions.get(instruction as usize)?;
-        self.file_and_line(info.caller.or(info.source)?)
-    }
-
-    fn file_and_line(&self, (file, line): (u32, u32)) -> Option<(&str, u32)> {
-        let (_, path) = self.files.iter().find(|(index, _)| *index == file)?;
-        Some((path, line))
-    }
 }

@@ -1,12 +1,13 @@
 //! A loaded PTX text, and its variables placed in memory.
 
-use crate::ast::{self, Space, Variable};
-use crate::device_runtime::built_in::with_built_in;
-use crate::ir::info::IssueOrder;
-use crate::lower;
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::program::kernel::Kernel;
-use crate::{PtxError, parse, window};
+use pagemill_ptx_ir::address::window;
+use pagemill_ptx_ir::ast::{Space, Variable};
+use pagemill_ptx_ir::error::PtxError;
+use pagemill_ptx_ir::info::IssueOrder;
+use pagemill_ptx_lower::{addresses, kernels_of, with_built_in};
+use pagemill_ptx_parse::parse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -82,17 +83,17 @@ impl Module {
         order: IssueOrder,
     ) -> Result<Self, PtxError> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-        let ast = parse::parse(source_name, &with_built_in(text))?;
+        let ast = parse(source_name, &with_built_in(text))?;
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let source_name: Arc<str> = Arc::from(source_name);
         let (mut kernels, mut failures) = (Vec::new(), Vec::new());
-        for (name, lowered) in lower_kernels(&ast, id, &source_name, order) {
+        for (name, lowered) in kernels_of(&ast, id, &source_name, order) {
             match lowered {
-                Ok(kernel) => kernels.push(kernel),
+                Ok(entry) => kernels.push(entry.into()),
                 Err(error) => failures.push((name, error.locate(&source_name, text))),
             }
         }
-        let addresses = lower::addresses(&ast);
+        let addresses = addresses(&ast);
         let aliases = ast.aliases.iter().filter_map(|(alias, name)| {
             let address = addresses.get(name.as_str())?;
             Some((alias.clone(), *address))
@@ -142,10 +143,10 @@ impl Module {
 
     /// Gives the threads of its kernels at most `most` registers. What a compiler would keep in memory then costs nothing.
     pub fn limit_registers(&mut self, most: u32) {
-        for kernel in &mut self.kernels {
+        for Kernel { entry, .. } in &mut self.kernels {
             let most = most.max(1);
-            kernel.registers_per_thread = kernel.registers_per_thread.min(most);
-            kernel.allocated_registers = kernel.allocated_registers.min(most);
+            entry.registers_per_thread = entry.registers_per_thread.min(most);
+            entry.allocated_registers = entry.allocated_registers.min(most);
         }
     }
 
@@ -272,36 +273,4 @@ fn place_constant(memory: &mut DeviceMemory, variable: &Variable) -> Result<u64,
     let address = end.next_multiple_of(align);
     memory.alloc_constant(&variable.name, address, variable.bytes.max(1))?;
     Ok(address)
-}
-
-/// Every kernel with a body, by name.
-fn lower_kernels(
-    ast: &ast::Module,
-    module_id: u64,
-    source_name: &Arc<str>,
-    issue_order: IssueOrder,
-) -> Vec<(String, Result<Kernel, lower::Fail>)> {
-    let variables = ast
-        .variables
-        .iter()
-        .zip(0..)
-        .map(|(variable, index)| (variable.name.as_str(), (index, variable.space)));
-    let functions = lower::addresses(ast);
-    let shared = lower::Shared {
-        module: ast,
-        module_id,
-        source_name: source_name.clone(),
-        files: Arc::new(ast.files.clone()),
-        variables: variables.collect(),
-        kernels: lower::launchable(ast, &functions),
-        functions,
-        issue_order,
-    };
-    let entries = ast
-        .functions
-        .iter()
-        .filter(|function| function.is_entry && function.has_body);
-    entries
-        .map(|function| (function.name.clone(), lower::kernel(&shared, function)))
-        .collect()
 }

@@ -1,7 +1,7 @@
 //! Which texels a fetch takes, and what it makes of them.
 
 use super::{AddressMode, ChannelKind, Image, Sampler, Texture};
-use crate::ir::functions::half::to_single;
+use pagemill_ptx_ir::functions::half::to_single;
 
 /// Where a fetch goes.
 #[derive(Clone, Copy, Debug, PartialEq)]

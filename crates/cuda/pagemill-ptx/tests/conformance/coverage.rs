@@ -1,7 +1,7 @@
 //! Every instruction the executor claims to support stands in a kernel of this suite.
 
 use super::harness::kernel_folder;
-use pagemill_ptx::parse::parse;
+use pagemill_ptx_parse::parse;
 use std::collections::BTreeSet;
 
 /// The mnemonics of all instructions in all kernels.

@@ -1,7 +1,7 @@
 use super::*;
-use crate::exec::samples::word;
-use crate::ir::line::{ConstantLines, Frame, Line, Registers};
-use crate::ir::op::{Inst, Op, lane_operation};
+use crate::exec::tests::word;
+use pagemill_ptx_ir::line::{ConstantLines, Frame, Line, Registers};
+use pagemill_ptx_ir::op::{Inst, Op, lane_operation};
 use proptest::prelude::*;
 
 #[target_feature(

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ir::op::NEVER;
+use pagemill_ptx_ir::op::NEVER;
 use proptest::prelude::*;
 
 /// Where each lane stands, and its way ahead: pairs of position and reconvergence point, the nearest first.
