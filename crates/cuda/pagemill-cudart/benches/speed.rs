@@ -38,6 +38,7 @@ fn through_the_runtime(instructions: u64) -> impl FnMut() -> u64 {
         .expect("the kernel loads");
     let vectors = [0; 3].map(|_: u32| {
         runtime
+            .device
             .malloc_managed(4 * u64::from(ELEMENTS))
             .expect("it fits")
     });

@@ -27,7 +27,7 @@ impl Kind {
             let message = format!(
                 "the {what} {address:#x} is no memory of the GPU, as the copy kind says it is"
             );
-            runtime.outside(address, message)
+            runtime.device.outside(address, message)
         };
         if Self::TO_GPU.contains(&self.0) && to == Side::Host {
             return Err(wrong("destination", copy.to.address));
@@ -55,11 +55,11 @@ pub(super) unsafe fn copy(
     if copy.to.address == 0 || copy.from.address == 0 {
         return Err(null());
     }
-    let (from_side, from) = runtime.locate_source(&copy.from, &copy.extent)?;
+    let (from_side, from) = runtime.device.locate_source(&copy.from, &copy.extent)?;
     let from = from.map_or(copy.from.address as *const u8, |bytes| bytes.as_ptr());
-    let mut unset = runtime.unset_rows(copy);
-    unset.extend(runtime.unset_gaps(&copy.to, &copy.extent));
-    let (to_side, to) = runtime.locate(&copy.to, &copy.extent)?;
+    let mut unset = runtime.device.unset_rows(copy);
+    unset.extend(runtime.device.unset_gaps(&copy.to, &copy.extent));
+    let (to_side, to) = runtime.device.locate(&copy.to, &copy.extent)?;
     let to = to.map_or(copy.to.address as *mut u8, <[u8]>::as_mut_ptr);
     Kind(kind).check(runtime, copy, to_side, from_side)?;
     for slice in 0..copy.extent.slices {
@@ -76,7 +76,7 @@ pub(super) unsafe fn copy(
             }
         }
     }
-    runtime.leave_unset(&unset);
+    runtime.device.leave_unset(&unset);
     runtime.charge_copy(copy, to_side, from_side, stream)
 }
 
@@ -91,11 +91,11 @@ pub(super) fn fill(
     if extent.bytes() == Some(0) {
         return Ok(());
     }
-    let unset = runtime.unset_gaps(span, extent);
-    let (side, bytes) = runtime.locate(span, extent)?;
+    let unset = runtime.device.unset_gaps(span, extent);
+    let (side, bytes) = runtime.device.locate(span, extent)?;
     let Some(bytes) = bytes else {
         let message = format!("{:#x} is no memory of the GPU", span.address);
-        return Err(runtime.outside(span.address, message));
+        return Err(runtime.device.outside(span.address, message));
     };
     for slice in 0..extent.slices {
         for row in 0..extent.rows {
@@ -106,7 +106,7 @@ pub(super) fn fill(
             }
         }
     }
-    runtime.leave_unset(&unset);
+    runtime.device.leave_unset(&unset);
     runtime.charge_fill(span, extent, side, stream)
 }
 

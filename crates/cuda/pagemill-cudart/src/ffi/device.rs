@@ -216,15 +216,15 @@ api! {
                 return Err(Fault::new(CudaError::INVALID_VALUE, message));
             }
             STACK_LIMIT => with_runtime(|runtime| {
-                runtime.set_stack_bytes(u32::try_from(value).unwrap_or(u32::MAX));
+                runtime.device.set_stack_bytes(u32::try_from(value).unwrap_or(u32::MAX));
                 Ok(())
             })?,
-            HEAP_LIMIT => with_runtime(|runtime| runtime.set_heap_bytes(value as u64))?,
+            HEAP_LIMIT => with_runtime(|runtime| runtime.device.set_heap_bytes(value as u64))?,
             _ => {}
         }
         known.store(value, Ordering::Relaxed);
         with_runtime(|runtime| {
-            let facts = runtime.device_facts_mut();
+            let facts = runtime.device.device_facts_mut();
             facts.limits.insert(limit, value as u64);
             Ok(())
         })

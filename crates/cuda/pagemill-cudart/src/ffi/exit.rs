@@ -54,8 +54,8 @@ extern "C" fn at_exit() {
         if let State::Ready(mut runtime) = last {
             let waiting = runtime.abandon_waiting();
             waiting.iter().for_each(|line| complain("exit", line));
-            print(&runtime.take_output());
-            say_defects(&runtime.defects());
+            print(&runtime.device.take_output());
+            say_defects(&runtime.device.defects());
             note_kept(runtime.finish_results());
         }
     });

@@ -68,7 +68,7 @@ fn malloc(to: OutPtr<*mut c_void>, bytes: usize) -> Done {
     to.needed()?;
     let address = with_runtime(|runtime| {
         let address = runtime.malloc(bytes as u64)?;
-        if let Some(managed) = address.filter(|_| runtime.setting().managed) {
+        if let Some(managed) = address.filter(|_| runtime.device.setting().managed) {
             runtime.note_allocation(managed, call_stack::capture)?;
         }
         Ok(address)
@@ -105,7 +105,7 @@ fn malloc_host(to: OutPtr<*mut c_void>, bytes: usize) -> Done {
     if bytes == 0 {
         return to.put(std::ptr::null_mut());
     }
-    if let Some(watched) = with_runtime(|runtime| Ok(runtime.pin_watched(bytes as u64)))? {
+    if let Some(watched) = with_runtime(|runtime| Ok(runtime.device.pin_watched(bytes as u64)))? {
         return to.put(watched as *mut c_void);
     }
     let layout = pinned_layout(bytes)?;
@@ -118,7 +118,7 @@ fn malloc_host(to: OutPtr<*mut c_void>, bytes: usize) -> Done {
     // SAFETY: the memory is new, zero, and stays until `free_host`, after the runtime has given the slice back. Between
     // calls the program uses it too; no Rust code holds a borrow of the bytes across calls.
     let slice = unsafe { std::slice::from_raw_parts_mut(memory, bytes) };
-    let pinned = with_runtime(|runtime| runtime.pin(memory as u64, slice, true));
+    let pinned = with_runtime(|runtime| runtime.device.pin(memory as u64, slice, true));
     if let Err(fault) = pinned {
         // SAFETY: it was allocated with this layout, and no reference to it is left.
         unsafe { dealloc(memory, layout) };
@@ -155,7 +155,7 @@ unsafe fn register(pointer: *mut c_void, bytes: usize) -> Done {
     // SAFETY: the program has these bytes until it unregisters them, when the runtime gives the slice back. It uses them
     // between calls; no Rust code holds a borrow of them across calls.
     let slice = unsafe { std::slice::from_raw_parts_mut(pointer.cast::<u8>(), bytes) };
-    with_runtime(|runtime| runtime.pin(address(pointer), slice, false))
+    with_runtime(|runtime| runtime.device.pin(address(pointer), slice, false))
 }
 
 fn prefetch(pointer: *const c_void, bytes: usize, to_gpu: bool, stream: *mut c_void) -> Done {
@@ -250,7 +250,7 @@ fn advise(pointer: *const c_void, bytes: usize, advice: c_int, on_gpu: bool) -> 
 }
 
 fn check_managed(runtime: &mut Runtime, pointer: *const c_void, bytes: usize) -> Done {
-    let range = runtime.managed_range(address(pointer), bytes as u64);
+    let range = runtime.device.managed_range(address(pointer), bytes as u64);
     range.map(|_| ())
 }
 
@@ -259,7 +259,7 @@ const INVALID_DEVICE: i32 = -2;
 
 /// The value of a `cudaMemRangeAttribute` of managed memory: what was said of all of its pages.
 fn range_attribute(attribute: c_int, pointer: *const c_void, bytes: usize) -> Result<i32, Fault> {
-    let advice = with_runtime(|runtime| runtime.advice(address(pointer), bytes as u64))?;
+    let advice = with_runtime(|runtime| runtime.device.advice(address(pointer), bytes as u64))?;
     let device = |side: Option<hints::Side>| match side {
         Some(hints::Side::Gpu) => 0,
         Some(hints::Side::Cpu) => -1,
@@ -366,7 +366,7 @@ api! {
             return to.put(std::ptr::null_mut());
         }
         let address = with_runtime(|runtime| {
-            let address = runtime.malloc_managed(bytes as u64)?;
+            let address = runtime.device.malloc_managed(bytes as u64)?;
             runtime.note_allocation(address, call_stack::capture)?;
             Ok(address)
         })?;
@@ -395,14 +395,14 @@ api! {
     }
 
     fn cudaHostGetDevicePointer(to: OutPtr<*mut c_void>, pointer: *mut c_void, _flags: u32) {
-        if with_runtime(|runtime| Ok(runtime.side(address(pointer))))? != Side::Pinned {
+        if with_runtime(|runtime| Ok(runtime.device.side(address(pointer))))? != Side::Pinned {
             return Err(Fault::new(CudaError::INVALID_VALUE, format!("{pointer:p} is not pinned memory")));
         }
         to.put(pointer)
     }
 
     fn cudaHostGetFlags(to: OutPtr<u32>, pointer: *mut c_void) {
-        if with_runtime(|runtime| Ok(runtime.side(address(pointer))))? != Side::Pinned {
+        if with_runtime(|runtime| Ok(runtime.device.side(address(pointer))))? != Side::Pinned {
             return Err(Fault::new(CudaError::INVALID_VALUE, format!("{pointer:p} is not pinned memory")));
         }
         to.put(2)
@@ -421,13 +421,13 @@ api! {
     }
 
     fn cudaMemGetInfo(free: OutPtr<usize>, total: OutPtr<usize>) {
-        let info = with_runtime(|runtime| Ok(runtime.memory_info()))?;
+        let info = with_runtime(|runtime| Ok(runtime.device.memory_info()))?;
         free.put(info.0 as usize)?;
         total.put(info.1 as usize)
     }
 
     fn cudaPointerGetAttributes(to: OutPtr<PointerAttributes>, pointer: *const c_void) {
-        let side = with_runtime(|runtime| Ok(runtime.side(address(pointer))))?;
+        let side = with_runtime(|runtime| Ok(runtime.device.side(address(pointer))))?;
         let own = pointer.cast_mut();
         let none = std::ptr::null_mut();
         let (kind, device, device_pointer, host_pointer) = match side {
@@ -490,6 +490,6 @@ api! {
 
     fn cudaStreamAttachMemAsync(_stream: *mut c_void, pointer: *mut c_void, _bytes: usize, _flags: u32) {
         // Every stream sees all managed memory.
-        with_runtime(|runtime| runtime.managed_range(address(pointer), 1).map(|_| ()))
+        with_runtime(|runtime| runtime.device.managed_range(address(pointer), 1).map(|_| ()))
     }
 }

@@ -122,7 +122,7 @@ fn is_finding(function: &str, fault: &Fault) -> bool {
     });
     let place = format!("{function}{place}");
     enter_for(true, |runtime| {
-        Ok(runtime.note_call(defect, &place, message))
+        Ok(runtime.device.note_call(defect, &place, message))
     })
     .unwrap_or(false)
 }
@@ -211,8 +211,8 @@ fn enter_for<T>(
     match &mut *state {
         State::Ready(runtime) => {
             let result = work(runtime);
-            let (text, notes) = (runtime.take_output(), runtime.take_notes());
-            let found = runtime.take_new_findings();
+            let (text, notes) = (runtime.device.take_output(), runtime.device.take_notes());
+            let found = runtime.device.take_new_findings();
             let kept = if is_use {
                 runtime.keep_results()
             } else {
@@ -250,7 +250,7 @@ fn start() -> State {
     }
     match Runtime::new(setting) {
         Ok(mut runtime) => {
-            *runtime.device_facts_mut() = device::facts(&runtime);
+            *runtime.device.device_facts_mut() = device::facts(&runtime);
             State::Ready(Box::new(runtime))
         }
         Err(fault) => {

@@ -44,7 +44,7 @@ type Field = (usize, Option<usize>, Value);
 /// The structure as the program expects it; what is not known of a simulated GPU is zero.
 pub(super) fn device_properties(runtime: &Runtime, layout: Layout) -> Vec<u8> {
     let mut structure = vec![0u8; layout.bytes()];
-    let mut name = runtime.setting().machine_title.clone().into_bytes();
+    let mut name = runtime.device.setting().machine_title.clone().into_bytes();
     name.truncate(255);
     structure[..name.len()].copy_from_slice(&name);
     for (twelve, thirteen, value) in fields(runtime) {
@@ -71,11 +71,11 @@ pub(super) fn device_properties(runtime: &Runtime, layout: Layout) -> Vec<u8> {
 
 fn fields(runtime: &Runtime) -> Vec<Field> {
     let attribute = |number| Value::Int(attribute(runtime, number).unwrap_or(0));
-    let sm = runtime.machine().sm;
+    let sm = runtime.device.machine().sm;
     let shared = |bytes: u32| Value::Size(bytes.into());
     let threads = sm.max_threads_per_block as i32;
     vec![
-        (288, Some(288), Value::Size(runtime.total_bytes())),
+        (288, Some(288), Value::Size(runtime.device.total_bytes())),
         (296, Some(296), shared(sm.shared_bytes_per_block())),
         (304, Some(304), attribute(12)),
         (308, Some(308), Value::Int(WARP_THREADS)),
@@ -145,7 +145,7 @@ const IMAGE_LIMITS: [(i32, i32); 40] = [
 
 /// Compute capability times ten.
 pub(super) fn compute_capability(runtime: &Runtime) -> i32 {
-    runtime.compute_capability() as i32
+    runtime.device.compute_capability() as i32
 }
 
 /// The highest attribute that CUDA 13 knows.
@@ -161,7 +161,7 @@ fn memory_clock(machine: &GpuMachine) -> u64 {
 
 /// The value of a `cudaDeviceAttr`: 0 for what this GPU does not have, `None` for what is no attribute.
 pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
-    let machine = runtime.machine();
+    let machine = runtime.device.machine();
     let sm = &machine.sm;
     let kilohertz = |hertz: u64| i32::try_from(hertz / 1000).unwrap_or(i32::MAX);
     let bus_bits = || {
@@ -218,7 +218,7 @@ pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
         // The memory pool of `cudaMallocAsync`.
         115 => 1,
         // Clusters, and tensor maps, which the same GPUs have.
-        120 | 127 => runtime.has_clusters().into(),
+        120 | 127 => runtime.device.has_clusters().into(),
         _ if (1..=ATTRIBUTE_MAX).contains(&number) => {
             let limit = IMAGE_LIMITS.iter().find(|(own, _)| *own == number);
             limit.map_or(0, |&(_, most)| most)

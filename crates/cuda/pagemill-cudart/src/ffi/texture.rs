@@ -191,7 +191,7 @@ pub(super) fn destroy(handle: c_ulonglong) -> Done {
     if handle == 0 {
         return Ok(());
     }
-    with_runtime(|runtime| runtime.destroy_texture(handle))
+    with_runtime(|runtime| runtime.device.destroy_texture(handle))
 }
 
 api! {

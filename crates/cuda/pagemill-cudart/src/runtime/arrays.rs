@@ -6,6 +6,7 @@ use pagemill_ptx::{AddressMode, ChannelKind, Image, Sampler, Texel, Texture, rea
 use pagemill_sim::Buffer;
 
 use super::copies::{Extent, Span};
+use super::device::Device;
 use super::views::{MipReading, View};
 use super::{Runtime, Side};
 use crate::error::{CudaError, Fault};
@@ -111,11 +112,51 @@ pub(super) fn check_shape(texel: Texel, asked: [u64; 3], flags: u32) -> Result<I
     })
 }
 
+impl Device {
+    fn check_image(&mut self, image: &Image) -> Result<(), Fault> {
+        let [width, rows, slices] = image.extent;
+        let extent = Extent {
+            width_bytes: width.saturating_mul(image.texel.bytes()),
+            rows,
+            slices,
+        };
+        if image.extent.contains(&0) || extent.bytes().is_none() {
+            let extent = readable_list(&image.extent);
+            let message = format!("a texture of {extent} texels is not possible");
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        let span = Span {
+            address: image.address,
+            pitch_bytes: image.pitch_bytes,
+            slice_bytes: image.slice_bytes,
+        };
+        match self.locate(&span, &extent)? {
+            (Side::Host, _) => {
+                let message = format!("{:#x} is no memory of the GPU", image.address);
+                Err(Fault::new(CudaError::INVALID_VALUE, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Forgets a texture or surface object.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn destroy_texture(&mut self, handle: u64) -> Result<(), Fault> {
+        if self.gpu.unbind_texture(handle) {
+            return Ok(());
+        }
+        let message = format!("there is no texture or surface object {handle:#x}");
+        Err(Fault::new(CudaError::INVALID_VALUE, message))
+    }
+}
+
 impl Runtime {
     /// Memory for arrays.
     pub(super) fn take_array_memory(&mut self, bytes: u64) -> Result<Buffer, Fault> {
         let at = self.streams.host();
-        Ok(self.gpu.alloc_fixed(at, "CUDA array", bytes)?)
+        Ok(self.device.gpu.alloc_fixed(at, "CUDA array", bytes)?)
     }
 
     /// `cudaMallocArray` and its kin: an array of `asked` texels in each dimension, 0 for those that it does not have.
@@ -153,7 +194,7 @@ impl Runtime {
             Fault::new(CudaError::INVALID_VALUE, message)
         })?;
         self.synchronize();
-        self.gpu.free_fixed(self.streams.host(), buffer)?;
+        self.device.gpu.free_fixed(self.streams.host(), buffer)?;
         self.arrays.live.remove(&handle);
         Ok(())
     }
@@ -247,7 +288,7 @@ impl Runtime {
         if let Some(view) = view {
             view.narrow(&mut image, &mut mipmap)?;
         }
-        self.check_image(&image)?;
+        self.device.check_image(&image)?;
         check_sampler(&image, &sampler)?;
         if reading.linear && mipmap.is_some() {
             let linear = true;
@@ -262,7 +303,7 @@ impl Runtime {
             },
             _ => sampler,
         };
-        Ok(self.gpu.bind_texture(Texture {
+        Ok(self.device.gpu.bind_texture(Texture {
             image,
             sampler,
             mipmap,
@@ -279,44 +320,6 @@ impl Runtime {
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
         self.create_texture(resource, Sampler::default(), MipReading::default(), None)
-    }
-
-    fn check_image(&mut self, image: &Image) -> Result<(), Fault> {
-        let [width, rows, slices] = image.extent;
-        let extent = Extent {
-            width_bytes: width.saturating_mul(image.texel.bytes()),
-            rows,
-            slices,
-        };
-        if image.extent.contains(&0) || extent.bytes().is_none() {
-            let extent = readable_list(&image.extent);
-            let message = format!("a texture of {extent} texels is not possible");
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
-        }
-        let span = Span {
-            address: image.address,
-            pitch_bytes: image.pitch_bytes,
-            slice_bytes: image.slice_bytes,
-        };
-        match self.locate(&span, &extent)? {
-            (Side::Host, _) => {
-                let message = format!("{:#x} is no memory of the GPU", image.address);
-                Err(Fault::new(CudaError::INVALID_VALUE, message))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Forgets a texture or surface object.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn destroy_texture(&mut self, handle: u64) -> Result<(), Fault> {
-        if self.gpu.unbind_texture(handle) {
-            return Ok(());
-        }
-        let message = format!("there is no texture or surface object {handle:#x}");
-        Err(Fault::new(CudaError::INVALID_VALUE, message))
     }
 }
 

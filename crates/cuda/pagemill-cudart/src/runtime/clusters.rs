@@ -1,6 +1,7 @@
 //! Clusters of blocks: which sizes a launch may have, and how many of them are resident at once.
 
 use super::Runtime;
+use super::device::Device;
 use super::images::FunctionKey;
 use super::launches::Launch;
 use crate::error::{CudaError, Fault};
@@ -17,12 +18,14 @@ fn blocks(cluster: [u32; 3]) -> u64 {
     extents.fold(1, u64::saturating_mul)
 }
 
-impl Runtime {
+impl Device {
     /// Whether kernels may have clusters.
     pub fn has_clusters(&self) -> bool {
         self.compute_capability() >= CAPABILITY_MIN
     }
+}
 
+impl Runtime {
     /// Allows or forbids clusters of more than 8 blocks.
     ///
     /// # Errors
@@ -51,8 +54,8 @@ impl Runtime {
         if wanted == 1 {
             return Ok(());
         }
-        if !self.has_clusters() {
-            let capability = self.compute_capability();
+        if !self.device.has_clusters() {
+            let capability = self.device.compute_capability();
             let message = format!(
                 "clusters need compute capability 9.0, this GPU has {}.{}; choose another --machine, such as gh200",
                 capability / 10,
@@ -85,7 +88,7 @@ impl Runtime {
             let message = format!("a cluster has 1 to {MOST_BLOCKS} blocks, not {wanted}");
             return Err(Fault::new(CudaError::INVALID_CLUSTER_SIZE, message));
         }
-        if !self.has_clusters() {
+        if !self.device.has_clusters() {
             return Err(Fault::silent(CudaError::NOT_SUPPORTED));
         }
         Ok((self.resident_blocks(key, launch)? / wanted) as u32)
@@ -96,7 +99,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such kernel, or a block has no threads.
     pub fn largest_cluster(&mut self, key: FunctionKey, launch: &Launch) -> Result<u32, Fault> {
-        if !self.has_clusters() {
+        if !self.device.has_clusters() {
             return Err(Fault::silent(CudaError::NOT_SUPPORTED));
         }
         let most = match self.function_attributes(key)?.allows_large_clusters {
@@ -118,6 +121,6 @@ impl Runtime {
             .iter()
             .fold(1u32, |all, &one| all.saturating_mul(one));
         let per_sm = self.blocks_per_sm(key, threads, launch.shared_bytes)?;
-        Ok(u64::from(per_sm) * u64::from(self.machine().sm.count))
+        Ok(u64::from(per_sm) * u64::from(self.device.machine().sm.count))
     }
 }

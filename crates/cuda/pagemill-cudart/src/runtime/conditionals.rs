@@ -51,7 +51,7 @@ impl Runtime {
                 continue;
             };
             if let Some(Some(initial)) = self.graphs.conditionals.get(&node.handle) {
-                self.gpu.set_conditional(node.handle, *initial);
+                self.device.gpu.set_conditional(node.handle, *initial);
             }
             for body in &node.bodies {
                 self.begin_conditionals(body);
@@ -61,7 +61,7 @@ impl Runtime {
 
     /// The body of a node that runs now.
     pub fn chosen_body(&self, node: &Conditional) -> Option<Vec<Step>> {
-        let value = self.gpu.conditional(node.handle);
+        let value = self.device.gpu.conditional(node.handle);
         let body = node.choice.body(value, node.bodies.len())?;
         node.bodies.get(body).cloned()
     }

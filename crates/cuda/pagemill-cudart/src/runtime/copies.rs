@@ -1,5 +1,6 @@
 //! Copies and fills: which bytes go where is settled here, moving them between pointers is the border's.
 
+use super::device::Device;
 use super::memory::Side;
 use super::streams::StreamId;
 use super::{Runtime, link_direction};
@@ -83,7 +84,7 @@ pub struct Copy3d {
     pub extent: Extent,
 }
 
-impl Runtime {
+impl Device {
     /// Checks that memory that the runtime knows holds all rows of `span`, and returns which it is and all of its bytes
     /// from the first to the last; `None` for the bytes of host memory.
     ///
@@ -100,7 +101,7 @@ impl Runtime {
         }
     }
 
-    /// As [`Runtime::locate`], to read.
+    /// As [`Device::locate`], to read.
     ///
     /// # Errors
     /// As there.
@@ -134,7 +135,7 @@ impl Runtime {
         Ok((self.side(span.address), reach))
     }
 
-    /// What of a copy's source has no value, a list for each of its rows: for [`Runtime::leave_unset`], before the copy.
+    /// What of a copy's source has no value, a list for each of its rows: for [`Device::leave_unset`], before the copy.
     pub fn unset_rows(&self, copy: &Copy3d) -> Vec<(u64, Vec<(u64, u64)>)> {
         if !self.setting.check || self.side(copy.to.address) != Side::Device {
             return Vec::new();
@@ -150,7 +151,7 @@ impl Runtime {
         unset.filter(|(_, holes)| !holes.is_empty()).collect()
     }
 
-    /// What has no value between the rows of `span`: for [`Runtime::leave_unset`], before a copy or fill of them.
+    /// What has no value between the rows of `span`: for [`Device::leave_unset`], before a copy or fill of them.
     pub fn unset_gaps(&self, span: &Span, extent: &Extent) -> Vec<(u64, Vec<(u64, u64)>)> {
         if !self.setting.check || self.side(span.address) != Side::Device {
             return Vec::new();
@@ -178,6 +179,20 @@ impl Runtime {
         }
     }
 
+    fn managed_span(
+        &self,
+        span: &Span,
+        extent: &Extent,
+        side: Side,
+    ) -> Option<(pagemill_sim::Buffer, std::ops::Range<u64>)> {
+        if side != Side::Managed {
+            return None;
+        }
+        self.managed_range(span.address, span.reach(extent)?).ok()
+    }
+}
+
+impl Runtime {
     /// Takes the time of a copy between two sides; `copy` says where it happens.
     ///
     /// # Errors
@@ -193,9 +208,9 @@ impl Runtime {
         let from = self.bring_for_copy((&copy.from, from), &copy.extent, stream)?;
         let to = self.bring_for_copy((&copy.to, to), &copy.extent, stream)?;
         let bytes = copy.extent.bytes().unwrap_or(u64::MAX);
-        let on_board = self.on_board_copy(bytes, bytes);
-        let managed_from = self.managed_span(&copy.from, &copy.extent, from);
-        let managed_to = self.managed_span(&copy.to, &copy.extent, to);
+        let on_board = self.device.on_board_copy(bytes, bytes);
+        let managed_from = self.device.managed_span(&copy.from, &copy.extent, from);
+        let managed_to = self.device.managed_span(&copy.to, &copy.extent, to);
         self.enqueue(stream, |gpu, mut at| {
             if let Some((buffer, range)) = managed_from {
                 at = gpu.copy_from_gpu(at, buffer, range)?;
@@ -233,8 +248,10 @@ impl Runtime {
     ) -> Result<(), Fault> {
         self.note_fill(span, extent, stream)?;
         let side = self.bring_for_copy((span, side), extent, stream)?;
-        let on_board = self.on_board_copy(0, extent.bytes().unwrap_or(u64::MAX));
-        let managed = self.managed_span(span, extent, side);
+        let on_board = self
+            .device
+            .on_board_copy(0, extent.bytes().unwrap_or(u64::MAX));
+        let managed = self.device.managed_span(span, extent, side);
         self.enqueue(stream, |gpu, at| {
             Ok(match (managed, side) {
                 (Some((buffer, range)), _) => gpu.copy_to_gpu(at, buffer, range)?,
@@ -247,18 +264,6 @@ impl Runtime {
             })
         })?;
         Ok(())
-    }
-
-    fn managed_span(
-        &self,
-        span: &Span,
-        extent: &Extent,
-        side: Side,
-    ) -> Option<(pagemill_sim::Buffer, std::ops::Range<u64>)> {
-        if side != Side::Managed {
-            return None;
-        }
-        self.managed_range(span.address, span.reach(extent)?).ok()
     }
 }
 

@@ -6,6 +6,7 @@
 use pagemill_ptx::{CheckTime, Defect, LaunchSpan};
 
 use super::copies::{Copy3d, Extent, Span};
+use super::device::Device;
 use super::moments::{Knows, Mark, Moment};
 use super::races::{Clash, Use, Uses, clashes};
 use super::streams::StreamId;
@@ -51,9 +52,60 @@ pub(super) struct Begun {
     from: CheckTime,
 }
 
+impl Device {
+    fn report_race(
+        &mut self,
+        (name, stream): (&str, StreamId),
+        (other, other_stream): (&str, StreamId),
+        clash: &Clash,
+    ) {
+        let verb = |writes: bool| if writes { "write" } else { "read" };
+        let address = clash.address();
+        let (mine, theirs) = (verb(clash.later_writes), verb(clash.earlier_writes));
+        let missing = "with no event, wait or stream order between them";
+        let memory = self.gpu.device_memory_mut();
+        match (&clash.later.trace, &clash.earlier.trace) {
+            (Some(trace), earlier) => {
+                let by =
+                    earlier.map_or_else(|| other.to_owned(), |own| memory.describe_trace(&own));
+                let detail = format!(
+                    "{mine} at {address:#x} in {stream} after a {theirs} by {by} in {other_stream}, {missing}"
+                );
+                memory.note_trace(Defect::StreamRace, trace, detail);
+            }
+            (None, Some(trace)) => {
+                let detail = format!(
+                    "{theirs} at {address:#x} in {other_stream} before a {mine} by {name} in {stream}, {missing}"
+                );
+                memory.note_trace(Defect::StreamRace, trace, detail);
+            }
+            (None, None) => {
+                let place = format!("{name} in {stream}");
+                let detail = format!(
+                    "{mine} at {address:#x} after a {theirs} by {other} in {other_stream}, {missing}"
+                );
+                memory.note_call(Defect::StreamRace, &place, detail);
+            }
+        }
+    }
+
+    fn report_touch(&mut self, name: &'static str, stream: StreamId, page: u64, written: &Use) {
+        let memory = self.gpu.device_memory_mut();
+        let rest = format!(
+            "in {stream}, and the CPU used that page before anything waited for it (cudaStreamSynchronize, \
+             cudaEventSynchronize, cudaDeviceSynchronize)"
+        );
+        let detail = format!("write at {page:#x} {rest}");
+        match &written.trace {
+            Some(trace) => memory.note_trace(Defect::HostRace, trace, detail),
+            None => memory.note_call(Defect::HostRace, &format!("{name} in {stream}"), detail),
+        }
+    }
+}
+
 impl Runtime {
     fn looks_at_order(&self) -> bool {
-        self.setting.check && !self.streams.has_waiting()
+        self.device.setting.check && !self.streams.has_waiting()
     }
 
     /// A launch begins in `stream`; nothing where the order is not looked at.
@@ -64,7 +116,7 @@ impl Runtime {
         let (mark, knows) = self.streams.deed(stream)?;
         // The launch hides what those before it left.
         self.read_traces(|pending| !knows.has(pending.mark));
-        let from = self.gpu.device_memory().check_time();
+        let from = self.device.gpu.device_memory().check_time();
         Ok(Some(Begun {
             mark,
             knows,
@@ -82,7 +134,7 @@ impl Runtime {
             self.deeds.pending.clear();
             return;
         }
-        let span = LaunchSpan::new(begun.from, self.gpu.device_memory().check_time());
+        let span = LaunchSpan::new(begun.from, self.device.gpu.device_memory().check_time());
         self.add_deed(
             Pending {
                 mark: begun.mark,
@@ -187,7 +239,7 @@ impl Runtime {
         let is_alone = !self.deeds.pending.iter().any(unknown);
         self.deeds.pending.push(new);
         let at = self.deeds.pending.len() - 1;
-        if !is_alone || self.has_watched_memory() {
+        if !is_alone || self.device.has_watched_memory() {
             self.read_traces_of(at);
         }
         let mut races = Vec::new();
@@ -207,7 +259,8 @@ impl Runtime {
         }
         let (name, stream) = (new[0].name(), new[0].stream);
         for (other, other_stream, clash) in races {
-            self.report_race((name, stream), (other, other_stream), &clash);
+            self.device
+                .report_race((name, stream), (other, other_stream), &clash);
         }
         self.watch_writes(at);
         self.bound_pending();
@@ -236,44 +289,13 @@ impl Runtime {
     fn read_traces_of(&mut self, at: usize) {
         let pending = &mut self.deeds.pending[at];
         if let (Deed::Launch(span), None) = (&pending.deed, &pending.uses) {
-            let traces = self.gpu.device_memory().traces(span).unwrap_or_default();
+            let traces = self
+                .device
+                .gpu
+                .device_memory()
+                .traces(span)
+                .unwrap_or_default();
             pending.uses = Some(Uses::of_kernels(traces));
-        }
-    }
-
-    fn report_race(
-        &mut self,
-        (name, stream): (&str, StreamId),
-        (other, other_stream): (&str, StreamId),
-        clash: &Clash,
-    ) {
-        let verb = |writes: bool| if writes { "write" } else { "read" };
-        let address = clash.address();
-        let (mine, theirs) = (verb(clash.later_writes), verb(clash.earlier_writes));
-        let missing = "with no event, wait or stream order between them";
-        let memory = self.gpu.device_memory_mut();
-        match (&clash.later.trace, &clash.earlier.trace) {
-            (Some(trace), earlier) => {
-                let by =
-                    earlier.map_or_else(|| other.to_owned(), |own| memory.describe_trace(&own));
-                let detail = format!(
-                    "{mine} at {address:#x} in {stream} after a {theirs} by {by} in {other_stream}, {missing}"
-                );
-                memory.note_trace(Defect::StreamRace, trace, detail);
-            }
-            (None, Some(trace)) => {
-                let detail = format!(
-                    "{theirs} at {address:#x} in {other_stream} before a {mine} by {name} in {stream}, {missing}"
-                );
-                memory.note_trace(Defect::StreamRace, trace, detail);
-            }
-            (None, None) => {
-                let place = format!("{name} in {stream}");
-                let detail = format!(
-                    "{mine} at {address:#x} after a {theirs} by {other} in {other_stream}, {missing}"
-                );
-                memory.note_call(Defect::StreamRace, &place, detail);
-            }
         }
     }
 
@@ -286,14 +308,14 @@ impl Runtime {
         self.deeds.pending.retain(|own| !knows.has(own.mark));
         if self.deeds.pending.is_empty() {
             self.streams.forget_deeds();
-            self.open_watched_pages();
+            self.device.open_watched_pages();
         }
     }
 
     /// A stream calls a function of the program, which may tell the host that all before it is done: another thread may
     /// hear so, and call CUDA, before the function has ended.
     pub fn host_function_begins(&mut self, before: &Moment) {
-        if self.setting.check {
+        if self.device.setting.check {
             self.return_touched();
             self.host_learns(before);
         }
@@ -301,7 +323,7 @@ impl Runtime {
 
     /// It has ended.
     pub fn host_function_ended(&mut self) {
-        if self.setting.check {
+        if self.device.setting.check {
             // What it touched, it touched in the order of the stream.
             let _ = crate::managed::take_places();
             self.return_touched();
@@ -311,7 +333,7 @@ impl Runtime {
     /// The CPU touched these addresses since the last call.
     pub(super) fn note_touches(&mut self, addresses: &[u64]) {
         for &address in addresses {
-            let Some((start, bytes)) = self.allocation(address) else {
+            let Some((start, bytes)) = self.device.allocation(address) else {
                 continue;
             };
             let page = address & !(PAGE_BYTES - 1);
@@ -323,21 +345,8 @@ impl Runtime {
                     .map(|own_use| (own.name(), own.stream, own_use))
             });
             if let Some((name, stream, written)) = race {
-                self.report_touch(name, stream, first, &written);
+                self.device.report_touch(name, stream, first, &written);
             }
-        }
-    }
-
-    fn report_touch(&mut self, name: &'static str, stream: StreamId, page: u64, written: &Use) {
-        let memory = self.gpu.device_memory_mut();
-        let rest = format!(
-            "in {stream}, and the CPU used that page before anything waited for it (cudaStreamSynchronize, \
-             cudaEventSynchronize, cudaDeviceSynchronize)"
-        );
-        let detail = format!("write at {page:#x} {rest}");
-        match &written.trace {
-            Some(trace) => memory.note_trace(Defect::HostRace, trace, detail),
-            None => memory.note_call(Defect::HostRace, &format!("{name} in {stream}"), detail),
         }
     }
 
@@ -347,7 +356,7 @@ impl Runtime {
             return;
         };
         let written: Vec<(u64, u64)> = uses.writes.iter().map(|own| (own.start, own.end)).collect();
-        self.close_watched_pages(&written);
+        self.device.close_watched_pages(&written);
     }
 }
 

@@ -37,7 +37,11 @@ impl Runtime {
     /// # Errors
     /// More addresses than there are.
     pub fn graph_allocation(&mut self, bytes: u64) -> Result<(Work, u64), Fault> {
-        let address = self.gpu.reserve_addresses(bytes.max(1), ALIGN_BYTES)?.0;
+        let address = self
+            .device
+            .gpu
+            .reserve_addresses(bytes.max(1), ALIGN_BYTES)?
+            .0;
         Ok((Work::Allocate { address, bytes }, address))
     }
 
@@ -46,16 +50,17 @@ impl Runtime {
     /// # Errors
     /// If the GPU has no room, or there is no such stream.
     pub fn allocate_at(&mut self, address: u64, bytes: u64, stream: StreamId) -> Result<(), Fault> {
-        if bytes == 0 || self.blocks.contains_key(&address) {
+        if bytes == 0 || self.device.blocks.contains_key(&address) {
             return Ok(());
         }
         let at = self.streams.start(stream)?.at;
         let buffer = self
+            .device
             .gpu
             .alloc_fixed(at, "cudaGraphAddMemAllocNode", bytes)?;
-        let buffer = self.gpu.move_fixed(buffer, VirtAddr(address))?;
+        let buffer = self.device.gpu.move_fixed(buffer, VirtAddr(address))?;
         let kind = Kind::Device(buffer);
-        self.blocks.insert(address, Block { bytes, kind });
+        self.device.blocks.insert(address, Block { bytes, kind });
         self.graph_memory.live.insert(address, bytes);
         let used = self.graph_memory.used();
         self.graph_memory.most_bytes = self.graph_memory.most_bytes.max(used);

@@ -156,7 +156,7 @@ impl Runtime {
     pub unsafe fn hold(&mut self, stream: StreamId, mut work: Work, perform: Performer) {
         let mut bytes = Vec::new();
         if let Work::Copy(plan, _) = &mut work
-            && self.side(plan.from.address) == Side::Host
+            && self.device.side(plan.from.address) == Side::Host
             && let Some(reach) = plan.from.reach(&plan.extent)
         {
             // SAFETY: the caller promises that all of it is readable; nothing else runs before it is copied.
@@ -176,7 +176,7 @@ impl Runtime {
 
     /// Whether `work` can be held back: not if it writes to memory that only the program knows, for which CUDA waits.
     pub fn can_hold(&self, work: &Work) -> bool {
-        !matches!(work, Work::Copy(plan, _) if self.side(plan.to.address) == Side::Host)
+        !matches!(work, Work::Copy(plan, _) if self.device.side(plan.to.address) == Side::Host)
     }
 
     /// Does work that needs no memory of the program; `None` for other work.
@@ -206,7 +206,7 @@ impl Runtime {
             LaunchEnd::Waits(launch) => launch.since(),
         };
         self.streams.end(stream, at)?;
-        self.close_pages_on_gpu(at);
+        self.device.close_pages_on_gpu(at);
         match end {
             LaunchEnd::Done(_) => self.note_launched(),
             LaunchEnd::Waits(launch) => self.streams.held.waiting.push(Waiting {
@@ -270,7 +270,11 @@ impl Runtime {
                 launch,
             } = waiting;
             let at = self.streams.host().max(launch.since());
-            let end = self.gpu.go_on(at, launch, patience).map_err(Fault::from);
+            let end = self
+                .device
+                .gpu
+                .go_on(at, launch, patience)
+                .map_err(Fault::from);
             moves |= match &end {
                 Ok(LaunchEnd::Waits(launch)) => launch.has_changed_memory(),
                 _ => true,

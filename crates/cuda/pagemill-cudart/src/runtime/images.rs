@@ -208,7 +208,7 @@ impl Runtime {
             let message = format!("variable {name} comes after its image was loaded");
             return Err(Fault::new(CudaError::INVALID_SYMBOL, message));
         }
-        let address = self.malloc_managed(bytes)?;
+        let address = self.device.malloc_managed(bytes)?;
         self.note_allocation(address, || Stack {
             variable: Some(name.to_owned()),
             ..Stack::default()
@@ -228,7 +228,7 @@ impl Runtime {
         if image >= self.images.images.len() {
             return Err(Fault::silent(CudaError::INVALID_RESOURCE_HANDLE));
         }
-        self.images.module(image, &mut self.gpu).map(|_| ())
+        self.images.module(image, &mut self.device.gpu).map(|_| ())
     }
 
     /// Gives the threads of an image's kernels at most `most` registers.
@@ -237,8 +237,8 @@ impl Runtime {
     /// If the image cannot be executed.
     pub fn limit_registers(&mut self, image: usize, most: u32) -> Result<(), Fault> {
         self.load_image(image)?;
-        let module = self.images.module(image, &mut self.gpu)?;
-        Ok(self.gpu.limit_registers(module, most)?)
+        let module = self.images.module(image, &mut self.device.gpu)?;
+        Ok(self.device.gpu.limit_registers(module, most)?)
     }
 
     /// Forgets an image, whose kernels and variables are gone with it.
@@ -266,8 +266,8 @@ impl Runtime {
     /// If the image cannot be executed.
     pub fn kernel_names(&mut self, image: usize) -> Result<Vec<String>, Fault> {
         self.load_image(image)?;
-        let module = self.images.module(image, &mut self.gpu)?;
-        Ok(self.gpu.kernel_names(module))
+        let module = self.images.module(image, &mut self.device.gpu)?;
+        Ok(self.device.gpu.kernel_names(module))
     }
 
     /// The image that a kernel belongs to.
@@ -322,8 +322,8 @@ impl Runtime {
     /// A kernel and its module, loaded if need be.
     pub(super) fn kernel(&mut self, key: FunctionKey) -> Result<(ModuleId, Arc<str>), Fault> {
         let KernelName { image, name } = self.images.kernels[self.kernel_number(key)?].clone();
-        let module = self.images.module(image, &mut self.gpu)?;
-        self.gpu.kernel(module, &name)?;
+        let module = self.images.module(image, &mut self.device.gpu)?;
+        self.device.gpu.kernel(module, &name)?;
         Ok((module, name))
     }
 
@@ -346,9 +346,9 @@ impl Runtime {
     /// If the image cannot be executed, or has no such variable.
     pub fn global_of_image(&mut self, image: usize, name: &str) -> Result<(u64, u64), Fault> {
         self.load_image(image)?;
-        let module = self.images.module(image, &mut self.gpu)?;
-        let found = self.gpu.symbol_address(module, name);
-        let found = found.and_then(|at| Some((at.0, self.gpu.allocation_bytes(at)?)));
+        let module = self.images.module(image, &mut self.device.gpu)?;
+        let found = self.device.gpu.symbol_address(module, name);
+        let found = found.and_then(|at| Some((at.0, self.device.gpu.allocation_bytes(at)?)));
         found.ok_or_else(|| {
             let message = format!("the device code has no variable {name:?}");
             Fault::new(CudaError::INVALID_SYMBOL, message)

@@ -76,7 +76,7 @@ impl Runtime {
     /// # Errors
     /// If that is no memory of `cudaMalloc`, or the system has no room.
     pub fn export_memory(&mut self, address: u64) -> Result<IpcHandle, Fault> {
-        let found = self.block_at(address);
+        let found = self.device.block_at(address);
         let Some((
             start,
             &Block {
@@ -85,7 +85,7 @@ impl Runtime {
             },
         )) = found
         else {
-            let advice = match self.setting.managed {
+            let advice = match self.device.setting.managed {
                 true => ", and is managed here: run the program without --managed",
                 false => "",
             };
@@ -98,7 +98,7 @@ impl Runtime {
         if !self.shared.exports.contains_key(&start) {
             self.synchronize();
             let (shared, memory) = SharedMemory::create(bytes).map_err(failed)?;
-            self.gpu.move_into(buffer, memory)?;
+            self.device.gpu.move_into(buffer, memory)?;
             self.shared.exports.insert(start, shared);
         }
         let origin = self.shared.exports[&start].origin().map_err(failed)?;
@@ -125,12 +125,13 @@ impl Runtime {
             system(&what, &error)
         })?;
         let bytes = memory.len() as u64;
-        let address = self.gpu.reserve_addresses(bytes, 1)?.0;
-        self.gpu
+        let address = self.device.gpu.reserve_addresses(bytes, 1)?.0;
+        self.device
+            .gpu
             .lend_fixed("cudaIpcOpenMemHandle", VirtAddr(address), memory)?;
         self.shared.imports.insert(address, (origin, shared, 1));
         let kind = Kind::Imported;
-        self.blocks.insert(address, Block { bytes, kind });
+        self.device.blocks.insert(address, Block { bytes, kind });
         Ok(address)
     }
 
@@ -146,8 +147,10 @@ impl Runtime {
         };
         *opened -= 1;
         if *opened == 0 {
-            self.gpu.free(self.streams.host(), VirtAddr(address))?;
-            self.blocks.remove(&address);
+            self.device
+                .gpu
+                .free(self.streams.host(), VirtAddr(address))?;
+            self.device.blocks.remove(&address);
             self.shared.imports.remove(&address);
         }
         Ok(())

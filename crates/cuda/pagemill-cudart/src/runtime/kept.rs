@@ -4,6 +4,7 @@ use pagemill_ptx::Finding;
 use pagemill_sim::Report;
 
 use super::Runtime;
+use super::device::Device;
 use pagemill_wire::{DefectFound, Journal, Results, ResultsError};
 
 /// Where results are kept, and how far they were when all of them were written.
@@ -11,6 +12,13 @@ use pagemill_wire::{DefectFound, Journal, Results, ResultsError};
 pub(super) struct Kept {
     journal: Option<Journal>,
     mark: [u64; 5],
+}
+
+impl Device {
+    /// All mistakes that were found.
+    pub fn defects(&self) -> Vec<DefectFound> {
+        self.gpu.findings().iter().map(found).collect()
+    }
 }
 
 impl Runtime {
@@ -22,10 +30,10 @@ impl Runtime {
     pub fn keep_results(&mut self) -> Result<(), ResultsError> {
         let now = self.streams.end_of_all();
         let mark = [
-            self.gpu.launches().len() as u64,
+            self.device.gpu.launches().len() as u64,
             self.failed.iter().map(|failed| failed.launches).sum(),
-            self.gpu.findings().len() as u64,
-            self.blocks.len() as u64,
+            self.device.gpu.findings().len() as u64,
+            self.device.blocks.len() as u64,
             now.0,
         ];
         if self.kept.mark == mark && self.kept.journal.is_some() {
@@ -34,9 +42,9 @@ impl Runtime {
         let Some(mut journal) = self.take_journal()? else {
             return Ok(());
         };
-        let mut written = journal.add_launches(self.gpu.launches());
+        let mut written = journal.add_launches(self.device.gpu.launches());
         if journal.has_time() {
-            let mut results = self.results(self.gpu.so_far(now));
+            let mut results = self.results(self.device.gpu.so_far(now));
             results.is_whole = false;
             written = written.and(journal.write(&results));
             self.kept.mark = mark;
@@ -60,7 +68,7 @@ impl Runtime {
 
     /// The journal, which is begun when it is needed first; `None` where results go nowhere.
     fn take_journal(&mut self) -> Result<Option<Journal>, ResultsError> {
-        match (self.kept.journal.take(), &self.setting.results) {
+        match (self.kept.journal.take(), &self.device.setting.results) {
             (None, Some(folder)) => Journal::new(folder, std::process::id()).map(Some),
             (journal, _) => Ok(journal),
         }
@@ -75,13 +83,8 @@ impl Runtime {
             report,
             self.failed.clone(),
         );
-        (results.sites, results.defects) = (self.sites(), self.defects());
+        (results.sites, results.defects) = (self.sites(), self.device.defects());
         results
-    }
-
-    /// All mistakes that were found.
-    pub fn defects(&self) -> Vec<DefectFound> {
-        self.gpu.findings().iter().map(found).collect()
     }
 }
 

@@ -4,6 +4,7 @@ use pagemill_ptx::{ClusterNeeds, Kernel, Param, Patience, readable_list};
 use pagemill_sim::{DeviceFacts, GridShape, LaunchEnd, LaunchShape, occupancy};
 
 use super::Runtime;
+use super::device::Device;
 use super::images::FunctionKey;
 use super::streams::StreamId;
 use crate::error::{CudaError, Fault};
@@ -49,47 +50,7 @@ pub struct FunctionAttributes {
     pub allows_large_clusters: bool,
 }
 
-impl Runtime {
-    /// Checks a launch, and lays out the arguments: `pack` gets the kernel's parameters and the size of its argument
-    /// block, and returns the block.
-    ///
-    /// # Errors
-    /// No such kernel, or a shape that is not possible.
-    pub fn prepare(
-        &mut self,
-        key: FunctionKey,
-        launch: &Launch,
-        pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
-    ) -> Result<Vec<u8>, Fault> {
-        let (module, name) = self.kernel(key)?;
-        let kernel = self.gpu.kernel(module, &name)?;
-        self.check_shape(kernel, launch)?;
-        self.check_shared(key, launch)?;
-        let kernel = self.gpu.kernel(module, &name)?;
-        if launch.cluster.is_some() || kernel.cluster != ClusterNeeds::default() {
-            self.check_cluster(key, launch)?;
-        }
-        if launch.cooperative {
-            self.check_residency(key, launch)?;
-        }
-        let kernel = self.gpu.kernel(module, &name)?;
-        pack(&kernel.params, kernel.param_bytes)
-    }
-
-    /// Launches a kernel. `pack` is as for [`Runtime::prepare`].
-    ///
-    /// # Errors
-    /// A shape that is not possible, or whatever stopped the kernel.
-    pub fn launch(
-        &mut self,
-        key: FunctionKey,
-        launch: &Launch,
-        pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
-    ) -> Result<(), Fault> {
-        let arguments = self.prepare(key, launch, pack)?;
-        self.run_kernel(key, launch, &arguments)
-    }
-
+impl Device {
     /// What kernels learn when they ask about the device.
     pub fn device_facts_mut(&mut self) -> &mut DeviceFacts {
         self.gpu.device_facts_mut()
@@ -113,6 +74,48 @@ impl Runtime {
             )),
         }
     }
+}
+
+impl Runtime {
+    /// Checks a launch, and lays out the arguments: `pack` gets the kernel's parameters and the size of its argument
+    /// block, and returns the block.
+    ///
+    /// # Errors
+    /// No such kernel, or a shape that is not possible.
+    pub fn prepare(
+        &mut self,
+        key: FunctionKey,
+        launch: &Launch,
+        pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
+    ) -> Result<Vec<u8>, Fault> {
+        let (module, name) = self.kernel(key)?;
+        let kernel = self.device.gpu.kernel(module, &name)?;
+        self.check_shape(kernel, launch)?;
+        self.check_shared(key, launch)?;
+        let kernel = self.device.gpu.kernel(module, &name)?;
+        if launch.cluster.is_some() || kernel.cluster != ClusterNeeds::default() {
+            self.check_cluster(key, launch)?;
+        }
+        if launch.cooperative {
+            self.check_residency(key, launch)?;
+        }
+        let kernel = self.device.gpu.kernel(module, &name)?;
+        pack(&kernel.params, kernel.param_bytes)
+    }
+
+    /// Launches a kernel. `pack` is as for [`Runtime::prepare`].
+    ///
+    /// # Errors
+    /// A shape that is not possible, or whatever stopped the kernel.
+    pub fn launch(
+        &mut self,
+        key: FunctionKey,
+        launch: &Launch,
+        pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
+    ) -> Result<(), Fault> {
+        let arguments = self.prepare(key, launch, pack)?;
+        self.run_kernel(key, launch, &arguments)
+    }
 
     /// Runs a kernel that was prepared.
     ///
@@ -134,27 +137,27 @@ impl Runtime {
         };
         self.place_memory(launch.stream)?;
         self.prefetch_planned(launch.stream)?;
-        self.report_first_touches();
+        self.device.report_first_touches();
         let mut at = self.streams.start(launch.stream)?.at;
         let begun = self.launch_begins(launch.stream)?;
-        if self.is_programmer_copy() {
-            at = self.copy_open_pages(at);
+        if self.device.is_programmer_copy() {
+            at = self.device.copy_open_pages(at);
         }
         let patience = match launch.stream.may_wait() {
             true => Patience::ForOthers,
             false => Patience::ToTheEnd,
         };
-        let gpu = &mut self.gpu;
+        let gpu = &mut self.device.gpu;
         let end = gpu.launch_for(at, module, &name, &shape, arguments, patience);
         if end.is_err() {
-            self.close_pages_on_gpu(at);
+            self.device.close_pages_on_gpu(at);
         }
         self.launch_ended(begun, matches!(&end, Ok(LaunchEnd::Done(_))));
         self.launched(key, launch.stream, end?)
     }
 
     fn check_shape(&self, kernel: &Kernel, launch: &Launch) -> Result<(), Fault> {
-        let sm = &self.setting.machine.sm;
+        let sm = &self.device.setting.machine.sm;
         let extents = launch.block.iter().map(|&extent| u64::from(extent));
         let threads = extents.fold(1, u64::saturating_mul);
         if threads > u64::from(sm.max_threads_per_block) {
@@ -185,7 +188,7 @@ impl Runtime {
         if launch.shared_bytes <= attributes.max_dynamic_shared_bytes {
             return Ok(());
         }
-        let most = self.setting.machine.sm.shared_bytes_per_block_max();
+        let most = self.device.setting.machine.sm.shared_bytes_per_block_max();
         let message = format!(
             "kernel {}: {} bytes of dynamic shared memory beside {} static ones are more than its {}; \
              cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize allows up to {} on this GPU",
@@ -204,7 +207,7 @@ impl Runtime {
     /// If there is no such kernel, or a block of this GPU cannot have as much beside its static shared memory.
     pub fn allow_dynamic_shared(&mut self, key: FunctionKey, bytes: i32) -> Result<(), Fault> {
         let fixed = self.function_attributes(key)?.shared_bytes;
-        let most = self.setting.machine.sm.shared_bytes_per_block_max();
+        let most = self.device.setting.machine.sm.shared_bytes_per_block_max();
         let room = u64::from(most).saturating_sub(fixed);
         let allowed = u32::try_from(bytes).ok();
         let Some(allowed) = allowed.filter(|&bytes| u64::from(bytes) <= room) else {
@@ -223,7 +226,7 @@ impl Runtime {
     fn check_residency(&mut self, key: FunctionKey, launch: &Launch) -> Result<(), Fault> {
         let threads = launch.block.iter().product();
         let per_sm = u64::from(self.blocks_per_sm(key, threads, launch.shared_bytes)?);
-        let sms = u64::from(self.setting.machine.sm.count);
+        let sms = u64::from(self.device.setting.machine.sm.count);
         let extents = launch.grid.iter().map(|&extent| u64::from(extent));
         let blocks = extents.fold(1, u64::saturating_mul);
         if blocks > per_sm * sms {
@@ -241,8 +244,8 @@ impl Runtime {
     /// If there is no such kernel, or its image cannot be executed.
     pub fn function_attributes(&mut self, key: FunctionKey) -> Result<FunctionAttributes, Fault> {
         let (module, name) = self.kernel(key)?;
-        let sm = self.setting.machine.sm;
-        let kernel = self.gpu.kernel(module, &name)?;
+        let sm = self.device.setting.machine.sm;
+        let kernel = self.device.gpu.kernel(module, &name)?;
         let registers = kernel.allocated_registers.min(sm.max_registers_per_thread);
         let limit = kernel.max_threads.unwrap_or(sm.max_threads_per_block);
         let plain = sm
@@ -251,7 +254,7 @@ impl Runtime {
         let dynamic = self.dynamic_shared.get(&(module, name.clone()));
         Ok(FunctionAttributes {
             shared_bytes: kernel.shared_bytes.into(),
-            constant_bytes: self.gpu.constant_bytes(module)?,
+            constant_bytes: self.device.gpu.constant_bytes(module)?,
             local_bytes: kernel.local_bytes.into(),
             max_threads_per_block: limit.min(sm.threads_by_registers(registers)),
             registers,
@@ -267,7 +270,7 @@ impl Runtime {
     /// If there is no such kernel, or its image cannot be executed.
     pub fn parameters(&mut self, key: FunctionKey) -> Result<&[Param], Fault> {
         let (module, name) = self.kernel(key)?;
-        Ok(&self.gpu.kernel(module, &name)?.params)
+        Ok(&self.device.gpu.kernel(module, &name)?.params)
     }
 
     /// Most dynamic shared memory of a block in bytes, if an SM is to hold `blocks` blocks of `threads` threads.
@@ -285,7 +288,7 @@ impl Runtime {
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
         let fixed = self.function_attributes(key)?.shared_bytes;
-        let sm = &self.setting.machine.sm;
+        let sm = &self.device.setting.machine.sm;
         let share = sm.shared_bytes / blocks / sm.shared_unit * sm.shared_unit;
         let room = share.saturating_sub(sm.reserved_shared_bytes());
         Ok(u64::from(room).saturating_sub(fixed))
@@ -317,7 +320,7 @@ impl Runtime {
         if dynamic_shared_bytes > attributes.max_dynamic_shared_bytes {
             return Ok(0);
         }
-        Ok(occupancy(&self.setting.machine.sm, &shape).blocks_per_sm)
+        Ok(occupancy(&self.device.setting.machine.sm, &shape).blocks_per_sm)
     }
 }
 

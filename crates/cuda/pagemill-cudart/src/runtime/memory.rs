@@ -7,6 +7,7 @@ use pagemill_ptx::Defect;
 use pagemill_sim::{Buffer, TransferMode};
 use pagemill_types::VirtAddr;
 
+use super::device::Device;
 use super::pages::ManagedPages;
 use super::{Extent, Runtime, Span, StreamId};
 use crate::error::{CudaError, Fault};
@@ -72,25 +73,7 @@ pub(super) enum Pinned {
     Watched(ManagedPages),
 }
 
-impl Runtime {
-    /// `cudaMalloc`: memory that is always on the GPU, or managed memory in its place. Nothing for zero bytes.
-    ///
-    /// # Errors
-    /// If the GPU has no room.
-    pub fn malloc(&mut self, bytes: u64) -> Result<Option<u64>, Fault> {
-        if bytes == 0 {
-            return Ok(None);
-        }
-        if self.setting.managed {
-            return self.malloc_in_place_of_device(bytes).map(Some);
-        }
-        let at = self.streams.host();
-        let buffer = self.gpu.alloc_fixed(at, "cudaMalloc", bytes)?;
-        let kind = Kind::Device(buffer);
-        self.blocks.insert(buffer.address.0, Block { bytes, kind });
-        Ok(Some(buffer.address.0))
-    }
-
+impl Device {
     /// `cudaMallocManaged`: memory with one address on both sides.
     ///
     /// # Errors
@@ -129,24 +112,6 @@ impl Runtime {
         let kind = Kind::Managed(buffer, pages);
         self.blocks.insert(address, Block { bytes, kind });
         Ok(())
-    }
-
-    /// Has what a copy or fill in `stream` uses on the GPU, where the program asked for memory of the GPU; what the copy finds there.
-    pub(super) fn bring_for_copy(
-        &mut self,
-        (span, side): (&Span, Side),
-        extent: &Extent,
-        stream: StreamId,
-    ) -> Result<Side, Fault> {
-        let block = self.block_at(span.address).map(|(_, block)| &block.kind);
-        match block {
-            Some(Kind::Managed(_, pages)) if pages.is_in_place_of_device() => {
-                let bytes = span.reach(extent).unwrap_or(u64::MAX);
-                self.prefetch(span.address, bytes, true, stream)?;
-                Ok(Side::Device)
-            }
-            _ => Ok(side),
-        }
     }
 
     /// Makes host memory at `address` usable by kernels. `owned` says whether the runtime allocated it.
@@ -193,74 +158,6 @@ impl Runtime {
         let kind = Kind::Pinned(Pinned::Watched(pages));
         self.blocks.insert(address, Block { bytes, kind });
         Some(address)
-    }
-
-    /// Ends `cudaHostRegister`, or gives back memory of `cudaMallocHost`; returns how many bytes are
-    /// the caller's to give back.
-    ///
-    /// # Errors
-    /// If nothing of the kind starts at `address`.
-    pub fn unpin(&mut self, address: u64, owned: bool) -> Result<u64, Fault> {
-        let block = self.blocks.get(&address);
-        let is_it = block.is_some_and(|block| match block.kind {
-            Kind::Pinned(Pinned::Owned | Pinned::Watched(_)) => owned,
-            Kind::Pinned(Pinned::Registered) => !owned,
-            _ => false,
-        });
-        if !is_it {
-            let (code, what) = if owned {
-                (CudaError::INVALID_VALUE, "allocation of cudaMallocHost")
-            } else {
-                (CudaError::HOST_MEMORY_NOT_REGISTERED, "registered memory")
-            };
-            let defect = self.defect_at(address, Defect::BadFree);
-            let message = format!("no {what} starts at {address:#x}");
-            return Err(Fault::new(code, message).as_defect(defect));
-        }
-        self.synchronize();
-        if matches!(self.blocks.get(&address), Some(block) if matches!(block.kind, Kind::Pinned(Pinned::Watched(_))))
-        {
-            let freed = self.gpu.device_memory_mut().free(address);
-            freed.map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))?;
-            self.blocks.remove(&address);
-            return Ok(0);
-        }
-        self.gpu.free(self.streams.host(), VirtAddr(address))?;
-        let block = self.blocks.remove(&address);
-        Ok(block.map_or(0, |block| block.bytes))
-    }
-
-    /// `cudaFree` of an address other than null; waits for the GPU.
-    ///
-    /// # Errors
-    /// If no allocation of the GPU starts there.
-    pub fn free(&mut self, address: u64) -> Result<(), Fault> {
-        self.synchronize();
-        self.release(address)
-    }
-
-    /// `cudaFreeAsync`: as [`Runtime::free`], but work of other streams is not waited for.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn free_in(&mut self, address: u64, stream: StreamId) -> Result<(), Fault> {
-        if let Some(block) = self.blocks.get(&address) {
-            self.note_free(address, block.bytes, stream)?;
-        }
-        self.streams.host_waits(self.streams.end_of_all());
-        self.release(address)
-    }
-
-    fn release(&mut self, address: u64) -> Result<(), Fault> {
-        match self.blocks.get(&address).map(|block| &block.kind) {
-            Some(Kind::Device(buffer)) => self.gpu.free_fixed(self.streams.host(), *buffer)?,
-            Some(Kind::Managed(..)) => self.gpu.free(self.streams.host(), VirtAddr(address))?,
-            _ => return Err(self.no_allocation(address)),
-        }
-        self.graph_memory.forget(address);
-        self.shared.forget(address);
-        self.blocks.remove(&address);
-        Ok(())
     }
 
     fn no_allocation(&self, address: u64) -> Fault {
@@ -312,7 +209,7 @@ impl Runtime {
         bytes.map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))
     }
 
-    /// As [`Runtime::bytes_mut`], to read.
+    /// As [`Device::bytes_mut`], to read.
     ///
     /// # Errors
     /// As there.
@@ -339,61 +236,6 @@ impl Runtime {
             .machine
             .program_bytes()
             .unwrap_or(UNLIMITED_BYTES)
-    }
-
-    /// Moves all managed pages of `address..address + bytes` to one side before they are needed.
-    ///
-    /// # Errors
-    /// If the bytes are not all managed.
-    pub fn prefetch(
-        &mut self,
-        address: u64,
-        bytes: u64,
-        to_gpu: bool,
-        stream: super::StreamId,
-    ) -> Result<(), Fault> {
-        let (buffer, range) = self.managed_range(address, bytes)?;
-        self.report_first_touches();
-        let driven = self.is_driven();
-        let done = self.enqueue(stream, |gpu, at| {
-            if driven {
-                let side = match to_gpu {
-                    true => hints::Side::Gpu,
-                    false => hints::Side::Cpu,
-                };
-                let done = gpu.advise(at, buffer, range, Action::Prefetch(side))?;
-                Ok(done.unwrap_or(at))
-            } else if to_gpu {
-                Ok(gpu.prefetch(at, buffer, range)?)
-            } else {
-                Ok(gpu.copy_from_gpu(at, buffer, range)?)
-            }
-        })?;
-        self.close_pages_on_gpu(done);
-        Ok(())
-    }
-
-    /// `cudaMemAdvise` on managed memory.
-    ///
-    /// # Errors
-    /// If the bytes are not all managed.
-    pub fn advise(&mut self, address: u64, bytes: u64, action: Action) -> Result<(), Fault> {
-        let (buffer, range) = self.managed_range(address, bytes)?;
-        self.report_first_touches();
-        match self
-            .gpu
-            .advise(self.streams.host(), buffer, range, action)?
-        {
-            None => warn_of_hints(self.is_driven()),
-            Some(done) => {
-                if action == Action::ReadMostly {
-                    self.see_writes_to(address, bytes);
-                }
-                self.streams.host_waits(done);
-            }
-        }
-        self.close_pages_on_gpu(self.streams.host());
-        Ok(())
     }
 
     /// What was said of every 4 KiB page of managed memory, if the same was said of all of them.
@@ -433,6 +275,180 @@ impl Runtime {
         let message =
             format!("{bytes} bytes at {address:#x} are not all of one managed allocation");
         Err(Fault::new(CudaError::INVALID_VALUE, message))
+    }
+}
+
+impl Runtime {
+    /// `cudaMalloc`: memory that is always on the GPU, or managed memory in its place. Nothing for zero bytes.
+    ///
+    /// # Errors
+    /// If the GPU has no room.
+    pub fn malloc(&mut self, bytes: u64) -> Result<Option<u64>, Fault> {
+        if bytes == 0 {
+            return Ok(None);
+        }
+        if self.device.setting.managed {
+            return self.device.malloc_in_place_of_device(bytes).map(Some);
+        }
+        let at = self.streams.host();
+        let buffer = self.device.gpu.alloc_fixed(at, "cudaMalloc", bytes)?;
+        let kind = Kind::Device(buffer);
+        self.device
+            .blocks
+            .insert(buffer.address.0, Block { bytes, kind });
+        Ok(Some(buffer.address.0))
+    }
+
+    /// Has what a copy or fill in `stream` uses on the GPU, where the program asked for memory of the GPU; what the copy finds there.
+    pub(super) fn bring_for_copy(
+        &mut self,
+        (span, side): (&Span, Side),
+        extent: &Extent,
+        stream: StreamId,
+    ) -> Result<Side, Fault> {
+        let block = self
+            .device
+            .block_at(span.address)
+            .map(|(_, block)| &block.kind);
+        match block {
+            Some(Kind::Managed(_, pages)) if pages.is_in_place_of_device() => {
+                let bytes = span.reach(extent).unwrap_or(u64::MAX);
+                self.prefetch(span.address, bytes, true, stream)?;
+                Ok(Side::Device)
+            }
+            _ => Ok(side),
+        }
+    }
+
+    /// Ends `cudaHostRegister`, or gives back memory of `cudaMallocHost`; returns how many bytes are
+    /// the caller's to give back.
+    ///
+    /// # Errors
+    /// If nothing of the kind starts at `address`.
+    pub fn unpin(&mut self, address: u64, owned: bool) -> Result<u64, Fault> {
+        let block = self.device.blocks.get(&address);
+        let is_it = block.is_some_and(|block| match block.kind {
+            Kind::Pinned(Pinned::Owned | Pinned::Watched(_)) => owned,
+            Kind::Pinned(Pinned::Registered) => !owned,
+            _ => false,
+        });
+        if !is_it {
+            let (code, what) = if owned {
+                (CudaError::INVALID_VALUE, "allocation of cudaMallocHost")
+            } else {
+                (CudaError::HOST_MEMORY_NOT_REGISTERED, "registered memory")
+            };
+            let defect = self.device.defect_at(address, Defect::BadFree);
+            let message = format!("no {what} starts at {address:#x}");
+            return Err(Fault::new(code, message).as_defect(defect));
+        }
+        self.synchronize();
+        if matches!(self.device.blocks.get(&address), Some(block) if matches!(block.kind, Kind::Pinned(Pinned::Watched(_))))
+        {
+            let freed = self.device.gpu.device_memory_mut().free(address);
+            freed.map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))?;
+            self.device.blocks.remove(&address);
+            return Ok(0);
+        }
+        self.device
+            .gpu
+            .free(self.streams.host(), VirtAddr(address))?;
+        let block = self.device.blocks.remove(&address);
+        Ok(block.map_or(0, |block| block.bytes))
+    }
+
+    /// `cudaFree` of an address other than null; waits for the GPU.
+    ///
+    /// # Errors
+    /// If no allocation of the GPU starts there.
+    pub fn free(&mut self, address: u64) -> Result<(), Fault> {
+        self.synchronize();
+        self.release(address)
+    }
+
+    /// `cudaFreeAsync`: as [`Runtime::free`], but work of other streams is not waited for.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn free_in(&mut self, address: u64, stream: StreamId) -> Result<(), Fault> {
+        if let Some(block) = self.device.blocks.get(&address) {
+            self.note_free(address, block.bytes, stream)?;
+        }
+        self.streams.host_waits(self.streams.end_of_all());
+        self.release(address)
+    }
+
+    fn release(&mut self, address: u64) -> Result<(), Fault> {
+        match self.device.blocks.get(&address).map(|block| &block.kind) {
+            Some(Kind::Device(buffer)) => {
+                self.device.gpu.free_fixed(self.streams.host(), *buffer)?
+            }
+            Some(Kind::Managed(..)) => self
+                .device
+                .gpu
+                .free(self.streams.host(), VirtAddr(address))?,
+            _ => return Err(self.device.no_allocation(address)),
+        }
+        self.graph_memory.forget(address);
+        self.shared.forget(address);
+        self.device.blocks.remove(&address);
+        Ok(())
+    }
+
+    /// Moves all managed pages of `address..address + bytes` to one side before they are needed.
+    ///
+    /// # Errors
+    /// If the bytes are not all managed.
+    pub fn prefetch(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        to_gpu: bool,
+        stream: super::StreamId,
+    ) -> Result<(), Fault> {
+        let (buffer, range) = self.device.managed_range(address, bytes)?;
+        self.device.report_first_touches();
+        let driven = self.device.is_driven();
+        let done = self.enqueue(stream, |gpu, at| {
+            if driven {
+                let side = match to_gpu {
+                    true => hints::Side::Gpu,
+                    false => hints::Side::Cpu,
+                };
+                let done = gpu.advise(at, buffer, range, Action::Prefetch(side))?;
+                Ok(done.unwrap_or(at))
+            } else if to_gpu {
+                Ok(gpu.prefetch(at, buffer, range)?)
+            } else {
+                Ok(gpu.copy_from_gpu(at, buffer, range)?)
+            }
+        })?;
+        self.device.close_pages_on_gpu(done);
+        Ok(())
+    }
+
+    /// `cudaMemAdvise` on managed memory.
+    ///
+    /// # Errors
+    /// If the bytes are not all managed.
+    pub fn advise(&mut self, address: u64, bytes: u64, action: Action) -> Result<(), Fault> {
+        let (buffer, range) = self.device.managed_range(address, bytes)?;
+        self.device.report_first_touches();
+        match self
+            .device
+            .gpu
+            .advise(self.streams.host(), buffer, range, action)?
+        {
+            None => warn_of_hints(self.device.is_driven()),
+            Some(done) => {
+                if action == Action::ReadMostly {
+                    self.device.see_writes_to(address, bytes);
+                }
+                self.streams.host_waits(done);
+            }
+        }
+        self.device.close_pages_on_gpu(self.streams.host());
+        Ok(())
     }
 }
 

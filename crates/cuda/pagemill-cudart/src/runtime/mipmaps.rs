@@ -102,7 +102,7 @@ impl Runtime {
     pub fn free_mipmapped(&mut self, handle: u64) -> Result<(), Fault> {
         let Mipmapped { buffer, levels } = self.mipmapped(handle)?.clone();
         self.synchronize();
-        self.gpu.free_fixed(self.streams.host(), buffer)?;
+        self.device.gpu.free_fixed(self.streams.host(), buffer)?;
         for level in levels {
             self.arrays.remove(level);
         }

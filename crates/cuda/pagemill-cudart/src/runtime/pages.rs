@@ -8,6 +8,7 @@ use pagemill_sim::{Arrived, TransferMode};
 use pagemill_types::{PageSize, Picos};
 
 use super::Runtime;
+use super::device::Device;
 use super::memory::{Block, Kind, Pinned};
 use crate::error::{CudaError, Fault};
 use crate::managed::{self, Closed, GRANULE_BYTES_MIN, Touched, Views};
@@ -168,36 +169,7 @@ impl ManagedPages {
     }
 }
 
-impl Runtime {
-    /// Pages that the CPU has touched come back, in the order of their addresses, while the host waits.
-    pub(super) fn return_touched(&mut self) {
-        if !managed::any_touched() || !self.has_managed_memory() {
-            return;
-        }
-        managed::expect_touches();
-        if self.setting.check {
-            self.note_touches(&managed::take_places());
-        }
-        let mut at = self.streams.host();
-        for block in self.blocks.values_mut() {
-            if let Kind::Pinned(Pinned::Watched(pages)) = &mut block.kind {
-                pages.take_touched(block.bytes);
-            }
-            let Kind::Managed(buffer, pages) = &mut block.kind else {
-                continue;
-            };
-            for (range, wrote) in pages.take_touched(block.bytes) {
-                // The range is within the buffer.
-                let done = match wrote {
-                    true => self.gpu.written_by_host(at, *buffer, range),
-                    false => self.gpu.copy_from_gpu(at, *buffer, range),
-                };
-                at = done.unwrap_or(at);
-            }
-        }
-        self.streams.host_waits(at);
-    }
-
+impl Device {
     /// Of several runtimes in a process one has managed memory, and touches are for it.
     fn has_managed_memory(&self) -> bool {
         self.blocks.values().any(|block| block.pages().is_some())
@@ -307,6 +279,37 @@ impl Runtime {
             }
             let _ = self.gpu.copy_from_gpu(at, *buffer, 0..block.bytes);
         }
+    }
+}
+
+impl Runtime {
+    /// Pages that the CPU has touched come back, in the order of their addresses, while the host waits.
+    pub(super) fn return_touched(&mut self) {
+        if !managed::any_touched() || !self.device.has_managed_memory() {
+            return;
+        }
+        managed::expect_touches();
+        if self.device.setting.check {
+            self.note_touches(&managed::take_places());
+        }
+        let mut at = self.streams.host();
+        for block in self.device.blocks.values_mut() {
+            if let Kind::Pinned(Pinned::Watched(pages)) = &mut block.kind {
+                pages.take_touched(block.bytes);
+            }
+            let Kind::Managed(buffer, pages) = &mut block.kind else {
+                continue;
+            };
+            for (range, wrote) in pages.take_touched(block.bytes) {
+                // The range is within the buffer.
+                let done = match wrote {
+                    true => self.device.gpu.written_by_host(at, *buffer, range),
+                    false => self.device.gpu.copy_from_gpu(at, *buffer, range),
+                };
+                at = done.unwrap_or(at);
+            }
+        }
+        self.streams.host_waits(at);
     }
 }
 

@@ -84,7 +84,10 @@ impl Runtime {
             return Ok(());
         };
         let actions = planned.allocated(address, stack());
-        let bytes = self.allocation(address).map_or(0, |(_, bytes)| bytes);
+        let bytes = self
+            .device
+            .allocation(address)
+            .map_or(0, |(_, bytes)| bytes);
         for action in actions {
             self.advise(address, bytes, action)?;
         }
@@ -102,11 +105,11 @@ impl Runtime {
     /// Makes the calls of a placement of all memory before the next launch in `stream`, for each allocation that is new and has
     /// no hints of its own.
     pub(super) fn place_memory(&mut self, stream: StreamId) -> Result<(), Fault> {
-        if !self.gpu.has_unplaced() {
+        if !self.device.gpu.has_unplaced() {
             return Ok(());
         }
         let hinted = self.planned.as_ref().map(|planned| &planned.hinted);
-        let buffers = self.blocks.iter().filter_map(|(address, block)| {
+        let buffers = self.device.blocks.iter().filter_map(|(address, block)| {
             let has_hints = hinted.is_some_and(|hinted| hinted.contains(address));
             match block.kind {
                 Kind::Managed(buffer, _) if !has_hints => Some(buffer),
@@ -114,7 +117,7 @@ impl Runtime {
             }
         });
         let buffers: Vec<Buffer> = buffers.collect();
-        for (buffer, call) in self.gpu.take_placement_calls(&buffers) {
+        for (buffer, call) in self.device.gpu.take_placement_calls(&buffers) {
             let address = buffer.address.0 + call.bytes.start;
             let bytes = call.bytes.end - call.bytes.start;
             match call.action {
@@ -141,6 +144,7 @@ impl Runtime {
         for (_, address) in now {
             // It may have been freed.
             if let Some((start, bytes)) = self
+                .device
                 .allocation(address)
                 .filter(|(start, _)| *start == address)
             {

@@ -79,16 +79,16 @@ fn a_kernel_writes_what_the_host_reads() {
     assert_eq!(runtime.malloc(0), Ok(None));
     store(&mut runtime, memory + 8, 77, StreamId::LEGACY).expect("it runs");
     assert_eq!(
-        runtime.bytes_mut(memory + 8, 4),
+        runtime.device.bytes_mut(memory + 8, 4),
         Ok(&mut 77u32.to_le_bytes()[..])
     );
-    assert_eq!(runtime.side(memory + 63), Side::Device);
-    assert_eq!(runtime.side(memory + 64), Side::Host);
+    assert_eq!(runtime.device.side(memory + 63), Side::Device);
+    assert_eq!(runtime.device.side(memory + 64), Side::Host);
     let (symbol, bytes) = runtime.global_of_image(0, "counter").expect("it is there");
     assert_eq!(bytes, 4);
-    assert_eq!(runtime.side(symbol), Side::Device);
+    assert_eq!(runtime.device.side(symbol), Side::Device);
     assert_eq!(
-        runtime.bytes_mut(symbol, 4),
+        runtime.device.bytes_mut(symbol, 4),
         Ok(&mut 3u32.to_le_bytes()[..])
     );
     runtime.free(memory).expect("it is there");
@@ -96,7 +96,7 @@ fn a_kernel_writes_what_the_host_reads() {
         runtime.free(memory).expect_err("it is gone").code,
         CudaError::INVALID_VALUE
     );
-    assert_eq!(runtime.memory_info().0, runtime.total_bytes());
+    assert_eq!(runtime.device.memory_info().0, runtime.device.total_bytes());
 }
 
 /// Managed memory of every runtime begins at one address, so one test of this process has some at a time.
@@ -112,10 +112,14 @@ fn only_one_with_managed_memory() -> MutexGuard<'static, ()> {
 fn managed_pages_close_when_they_leave_and_come_back_when_touched() {
     let mut runtime = runtime();
     let _only = only_one_with_managed_memory();
-    let memory = runtime.malloc_managed(3 * 4096).expect("there is room");
+    let memory = runtime
+        .device
+        .malloc_managed(3 * 4096)
+        .expect("there is room");
     store(&mut runtime, memory + 4096, 5, StreamId::LEGACY).expect("it runs");
     assert!(
         runtime
+            .device
             .gpu
             .is_on_gpu(pagemill_types::VirtAddr(memory + 4096))
     );
@@ -125,6 +129,7 @@ fn managed_pages_close_when_they_leave_and_come_back_when_touched() {
     runtime.call(|_| Ok(())).expect("nothing is wrong");
     assert!(
         !runtime
+            .device
             .gpu
             .is_on_gpu(pagemill_types::VirtAddr(memory + 4096))
     );
@@ -138,14 +143,19 @@ fn touches_are_for_the_runtime_whose_memory_it_is() {
     let mut runtime = runtime();
     let mut other = self::runtime();
     let _only = only_one_with_managed_memory();
-    let memory = runtime.malloc_managed(4096).expect("there is room");
+    let memory = runtime.device.malloc_managed(4096).expect("there is room");
     store(&mut runtime, memory, 5, StreamId::LEGACY).expect("it runs");
     // SAFETY: the managed memory is mapped; the fault of a page on the GPU opens it.
     let seen = unsafe { (memory as *const u32).read_volatile() };
     assert_eq!(seen, 5);
     other.call(|_| Ok(())).expect("nothing is wrong");
     runtime.call(|_| Ok(())).expect("nothing is wrong");
-    assert!(!runtime.gpu.is_on_gpu(pagemill_types::VirtAddr(memory)));
+    assert!(
+        !runtime
+            .device
+            .gpu
+            .is_on_gpu(pagemill_types::VirtAddr(memory))
+    );
     assert_eq!(runtime.finish().memory.migration.returned_pages, 1);
 }
 
@@ -153,7 +163,10 @@ fn touches_are_for_the_runtime_whose_memory_it_is() {
 fn pages_that_only_a_kernel_touches_are_allocated_on_the_gpu_and_do_not_move() {
     let mut runtime = runtime();
     let _only = only_one_with_managed_memory();
-    let memory = runtime.malloc_managed(3 * 4096).expect("there is room");
+    let memory = runtime
+        .device
+        .malloc_managed(3 * 4096)
+        .expect("there is room");
     // SAFETY: the managed memory is mapped, and no page of it is on the GPU.
     unsafe { (memory as *mut u32).byte_add(2 * 4096).write_volatile(1) };
     for page in 1..3 {
@@ -334,6 +347,7 @@ fn copies_take_the_time_of_the_link() {
         extent: Extent::linear(bytes),
     };
     let located = runtime
+        .device
         .locate(&copy.to, &copy.extent)
         .expect("it is inside");
     assert_eq!(
@@ -342,6 +356,7 @@ fn copies_take_the_time_of_the_link() {
     );
     assert!(
         runtime
+            .device
             .locate(&Span::linear(memory + 1, bytes), &copy.extent)
             .is_err()
     );
@@ -380,9 +395,10 @@ fn rows_must_not_overlap_nor_reach_past_the_end() {
         pitch_bytes,
         slice_bytes,
     };
-    assert!(runtime.locate(&span(10, 50), &extent).is_ok());
+    assert!(runtime.device.locate(&span(10, 50), &extent).is_ok());
     let codes = [(9, 50), (11, 50), (10, 51), (u64::MAX, 1)].map(|(pitch, slice)| {
         let fault = runtime
+            .device
             .locate(&span(pitch, slice), &extent)
             .expect_err("too far");
         fault.code
@@ -398,6 +414,7 @@ fn rows_must_not_overlap_nor_reach_past_the_end() {
     );
     assert_eq!(
         runtime
+            .device
             .locate(&span(1, 1), &Extent::linear(1))
             .map(|found| found.0),
         Ok(Side::Device)
@@ -456,7 +473,7 @@ fn programs_get_the_compute_capability_of_the_machine_but_at_least_what_compiler
         let mut setting = Setting::from_text(SCENARIO).expect("it is sound");
         setting.machine.sm.compute_capability = machine;
         let runtime = Runtime::new(setting).expect("it can be built");
-        assert_eq!(runtime.compute_capability(), told);
+        assert_eq!(runtime.device.compute_capability(), told);
     }
 }
 
@@ -480,7 +497,7 @@ fn the_heap_of_kernels_cannot_change_once_it_is_used() {
 }
 ";
     let mut runtime = runtime();
-    runtime.set_heap_bytes(64).expect("it is unused");
+    runtime.device.set_heap_bytes(64).expect("it is unused");
     let to = runtime.malloc(8).expect("there is room");
     let to = to.expect("not empty");
     let image = runtime.register_ptx(PTX.to_owned());
@@ -489,12 +506,15 @@ fn the_heap_of_kernels_cannot_change_once_it_is_used() {
         let launch = one_thread(StreamId::LEGACY);
         let launched = runtime.launch(key, &launch, |_, _| Ok(arguments(to, 0)));
         launched.expect("it runs");
-        let bytes = runtime.bytes_mut(to, 8).expect("it is allocated");
+        let bytes = runtime.device.bytes_mut(to, 8).expect("it is allocated");
         bytes.iter().any(|&byte| byte != 0)
     };
     assert!(take(&mut runtime));
     assert!(!take(&mut runtime), "64 bytes hold 48 once");
-    let refused = runtime.set_heap_bytes(1 << 20).expect_err("it is in use");
+    let refused = runtime
+        .device
+        .set_heap_bytes(1 << 20)
+        .expect_err("it is in use");
     assert_eq!(refused.code, CudaError::INVALID_VALUE);
 }
 

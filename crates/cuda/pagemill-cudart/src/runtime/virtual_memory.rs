@@ -9,6 +9,7 @@ use pagemill_sim::Buffer;
 use pagemill_types::VirtAddr;
 
 use super::Runtime;
+use super::device::Device;
 use super::memory::{Block, Kind};
 use crate::error::{CudaError, Fault};
 
@@ -51,6 +52,23 @@ fn check_granule(what: &str, bytes: u64) -> Result<(), Fault> {
     Ok(())
 }
 
+impl Device {
+    /// Whether all of a range is mapped.
+    pub fn is_mapped(&self, address: u64, bytes: u64) -> bool {
+        let end = address.saturating_add(bytes);
+        let mut at = address;
+        while at < end {
+            match self.block_at(at) {
+                Some((start, block)) if matches!(block.kind, Kind::Mapped(_)) => {
+                    at = start + block.bytes
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+}
+
 impl Runtime {
     /// `cuMemAddressReserve`: a range of addresses, aligned at least to the granularity.
     ///
@@ -64,6 +82,7 @@ impl Runtime {
             )));
         }
         let address = self
+            .device
             .gpu
             .reserve_addresses(bytes, align.max(GRANULE_BYTES))?
             .0;
@@ -81,7 +100,13 @@ impl Runtime {
                 "{bytes:#x} bytes at {address:#x} were not reserved"
             )));
         }
-        if self.blocks.range(address..address + bytes).next().is_some() {
+        if self
+            .device
+            .blocks
+            .range(address..address + bytes)
+            .next()
+            .is_some()
+        {
             return Err(invalid(format!(
                 "memory is mapped in the range at {address:#x}"
             )));
@@ -97,7 +122,7 @@ impl Runtime {
     pub fn create_physical(&mut self, bytes: u64) -> Result<u64, Fault> {
         check_granule("memory", bytes)?;
         let at = self.streams.host();
-        let buffer = self.gpu.alloc_fixed(at, "cuMemCreate", bytes)?;
+        let buffer = self.device.gpu.alloc_fixed(at, "cuMemCreate", bytes)?;
         let memory = &mut self.virtual_memory;
         memory.made += 1;
         let handle = HANDLE_TAG | memory.made;
@@ -142,7 +167,7 @@ impl Runtime {
         }
         let buffer = physical.buffer;
         self.synchronize();
-        self.gpu.free_fixed(self.streams.host(), buffer)?;
+        self.device.gpu.free_fixed(self.streams.host(), buffer)?;
         self.virtual_memory.physical.remove(&handle);
         Ok(())
     }
@@ -169,12 +194,12 @@ impl Runtime {
             return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
         }
         let buffer = physical.buffer;
-        let moved = self.gpu.move_fixed(buffer, VirtAddr(address));
+        let moved = self.device.gpu.move_fixed(buffer, VirtAddr(address));
         let buffer = moved.map_err(|error| invalid(error.to_string()))?;
         let physical = self.physical(handle)?;
         (physical.buffer, physical.is_mapped) = (buffer, true);
         let kind = Kind::Mapped(handle);
-        self.blocks.insert(address, Block { bytes, kind });
+        self.device.blocks.insert(address, Block { bytes, kind });
         Ok(())
     }
 
@@ -184,13 +209,14 @@ impl Runtime {
     /// If nothing is mapped there, or something only in part.
     pub fn unmap(&mut self, address: u64, bytes: u64) -> Result<(), Fault> {
         let end = address.saturating_add(bytes);
-        let mapped = self
-            .blocks
-            .range(address..end)
-            .filter_map(|(&start, block)| match block.kind {
-                Kind::Mapped(handle) => Some((start, start + block.bytes, handle)),
-                _ => None,
-            });
+        let mapped =
+            self.device
+                .blocks
+                .range(address..end)
+                .filter_map(|(&start, block)| match block.kind {
+                    Kind::Mapped(handle) => Some((start, start + block.bytes, handle)),
+                    _ => None,
+                });
         let mapped: Vec<(u64, u64, u64)> = mapped.collect();
         let covered: u64 = mapped.iter().map(|(start, end, _)| end - start).sum();
         if covered != bytes || bytes == 0 {
@@ -202,10 +228,10 @@ impl Runtime {
         for (start, _, handle) in mapped {
             let physical = self.physical(handle)?;
             let (buffer, home) = (physical.buffer, VirtAddr(physical.home));
-            let buffer = self.gpu.move_fixed(buffer, home)?;
+            let buffer = self.device.gpu.move_fixed(buffer, home)?;
             let physical = self.physical(handle)?;
             (physical.buffer, physical.is_mapped) = (buffer, false);
-            self.blocks.remove(&start);
+            self.device.blocks.remove(&start);
             self.drop_unused(handle)?;
         }
         Ok(())
@@ -216,26 +242,11 @@ impl Runtime {
     /// # Errors
     /// If nothing is mapped there.
     pub fn retain_mapped(&mut self, address: u64) -> Result<u64, Fault> {
-        let handle = match self.block_at(address).map(|(_, block)| &block.kind) {
+        let handle = match self.device.block_at(address).map(|(_, block)| &block.kind) {
             Some(Kind::Mapped(handle)) => *handle,
             _ => return Err(invalid(format!("nothing is mapped at {address:#x}"))),
         };
         self.physical(handle)?.handles += 1;
         Ok(handle)
-    }
-
-    /// Whether all of a range is mapped.
-    pub fn is_mapped(&self, address: u64, bytes: u64) -> bool {
-        let end = address.saturating_add(bytes);
-        let mut at = address;
-        while at < end {
-            match self.block_at(at) {
-                Some((start, block)) if matches!(block.kind, Kind::Mapped(_)) => {
-                    at = start + block.bytes
-                }
-                _ => return false,
-            }
-        }
-        true
     }
 }

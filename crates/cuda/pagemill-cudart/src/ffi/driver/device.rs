@@ -50,7 +50,7 @@ driver! { Init:
 
     fn cuDeviceGetName(to: *mut c_char, room: c_int, of: c_int) {
         only(of)?;
-        let name = with_runtime(|runtime| Ok(runtime.setting().machine_title.clone()))?;
+        let name = with_runtime(|runtime| Ok(runtime.device.setting().machine_title.clone()))?;
         // SAFETY: the program passes `to` as null or room for its text.
         unsafe { give_name(to, room, &name) }
     }
@@ -67,7 +67,7 @@ driver! { Init:
 
     fn cuDeviceTotalMem_v2(to: OutPtr<usize>, of: c_int) {
         only(of)?;
-        let bytes = with_runtime(|runtime| Ok(runtime.total_bytes()))?;
+        let bytes = with_runtime(|runtime| Ok(runtime.device.total_bytes()))?;
         to.put(bytes as usize)
     }
 

@@ -41,7 +41,8 @@ unsafe fn give<T>(to: *mut c_void, value: T) -> Done {
 /// # Safety
 /// `to` is null or points to room for the attribute's type.
 unsafe fn give_attribute(to: *mut c_void, number: c_int, at: u64) -> Done {
-    let (side, range) = with_runtime(|runtime| Ok((runtime.side(at), runtime.allocation(at))))?;
+    let (side, range) =
+        with_runtime(|runtime| Ok((runtime.device.side(at), runtime.device.allocation(at))))?;
     let (start, bytes) = range.unwrap_or((at, 0));
     if side == Side::Host {
         let unknown = Fault::silent(CudaError::INVALID_VALUE);
@@ -114,7 +115,7 @@ const LEGACY: *mut c_void = std::ptr::null_mut();
 
 driver! { Context:
     fn cuMemGetAddressRange_v2(start: OutPtr<u64>, bytes: OutPtr<usize>, at: u64) {
-        let found = with_runtime(|runtime| Ok(runtime.allocation(at)))?;
+        let found = with_runtime(|runtime| Ok(runtime.device.allocation(at)))?;
         let found = found.ok_or_else(|| Fault::new(CudaError::NOT_FOUND, format!("{at:#x} is in no allocation")))?;
         start.put_if_wanted(found.0);
         bytes.put_if_wanted(found.1 as usize);
@@ -154,7 +155,7 @@ driver! { Context:
     }
 
     fn cuPointerSetAttribute(_value: *const c_void, number: c_int, at: u64) {
-        let side = with_runtime(|runtime| Ok(runtime.side(at)))?;
+        let side = with_runtime(|runtime| Ok(runtime.device.side(at)))?;
         if number == pointer::SYNC_MEMOPS && side != Side::Host {
             return Ok(());
         }

@@ -27,7 +27,7 @@ fn checked(map: *mut Words) -> Result<*mut Words, Fault> {
 
 /// Whether the GPU has tensor maps at all.
 fn check_capability() -> Done {
-    let capability = with_runtime(|runtime| Ok(runtime.compute_capability()))?;
+    let capability = with_runtime(|runtime| Ok(runtime.device.compute_capability()))?;
     if capability >= CAPABILITY_MIN {
         return Ok(());
     }

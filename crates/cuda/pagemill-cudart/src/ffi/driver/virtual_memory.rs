@@ -119,7 +119,7 @@ driver! { Context:
         if access.is_null() || count == 0 {
             return Err(null());
         }
-        if !with_runtime(|runtime| Ok(runtime.is_mapped(address, bytes as u64)))? {
+        if !with_runtime(|runtime| Ok(runtime.device.is_mapped(address, bytes as u64)))? {
             let message = format!("{bytes:#x} bytes at {address:#x} are not all mapped");
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
@@ -140,7 +140,7 @@ driver! { Context:
         if location.is_null() {
             return Err(null());
         }
-        let is_mapped = with_runtime(|runtime| Ok(runtime.is_mapped(address, 1)))?;
+        let is_mapped = with_runtime(|runtime| Ok(runtime.device.is_mapped(address, 1)))?;
         to.put(if is_mapped { READ_WRITE as c_ulonglong } else { 0 })
     }
 

@@ -1,0 +1,110 @@
+//! The simulated GPU as the program sees it: what it is, what it says, and the memory that the program has.
+
+use std::collections::BTreeMap;
+
+use pagemill_ptx::Defect;
+use pagemill_sim::{Gpu, GpuMachine, Options, TransferMode};
+use pagemill_types::Picos;
+
+use super::memory::Block;
+use crate::error::{CudaError, Fault};
+use crate::maps;
+use crate::setting::Setting;
+
+/// The least that CUDA 13's compiler makes code for.
+const CAPABILITY_MIN: u32 = 75;
+
+/// Allocations by their first address.
+type Blocks = BTreeMap<u64, Block>;
+
+/// One simulated GPU, and the program's memory.
+pub struct Device {
+    pub(super) setting: Setting,
+    pub(super) gpu: Gpu,
+    pub(super) blocks: Blocks,
+}
+
+impl Device {
+    pub(super) fn new(setting: Setting) -> Result<Self, Fault> {
+        let options = Options {
+            timing: !setting.functional,
+            detail: setting.detail,
+            timeline: setting.limits.timeline_events > 0,
+            limits: setting.limits,
+            workers: setting.threads,
+        };
+        let mut gpu = Gpu::new(&setting.machine, setting.mode.clone(), options)
+            .map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))?;
+        gpu.listen_to_moves();
+        gpu.device_memory_mut().know_cpu_memory(maps::describe);
+        if setting.check {
+            gpu.check();
+        }
+        Ok(Self {
+            setting,
+            gpu,
+            blocks: Blocks::new(),
+        })
+    }
+
+    /// Compute capability times ten, as programs read it: that of the machine, but at least what today's compilers make
+    /// code for.
+    pub fn compute_capability(&self) -> u32 {
+        let own = self.machine().sm.compute_capability;
+        own.max(CAPABILITY_MIN)
+    }
+
+    /// What it is made of.
+    pub fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    /// The GPU's values.
+    pub fn machine(&self) -> &GpuMachine {
+        &self.setting.machine
+    }
+
+    /// What kernels printed since the last call.
+    pub fn take_output(&mut self) -> String {
+        self.gpu.take_output()
+    }
+
+    /// What users should know about kernels that ran on regardless, since the last call.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        self.gpu.take_notes()
+    }
+
+    /// Mistakes of kernels that were found since the last call and had not been found before, a line each.
+    pub fn take_new_findings(&mut self) -> Vec<String> {
+        let found = self.gpu.take_new_findings();
+        found.iter().map(ToString::to_string).collect()
+    }
+
+    /// Notes a call that was a mistake; whether it was the first such one at its place. Nothing where mistakes are not
+    /// looked for.
+    pub fn note_call(&mut self, defect: Defect, place: &str, message: &str) -> bool {
+        let known = self.gpu.findings().len();
+        let memory = self.gpu.device_memory_mut();
+        memory.note_call(defect, place, message.to_owned());
+        self.gpu.findings().len() > known
+    }
+
+    /// What mistake it is to use memory at `address`, where no allocation is.
+    pub(super) fn defect_at(&self, address: u64, otherwise: Defect) -> Defect {
+        let near = self.gpu.device_memory().nearest(address).allocation;
+        match near.is_some_and(|near| near.freed && near.distance.is_none()) {
+            true => Defect::FreedMemory,
+            false => otherwise,
+        }
+    }
+
+    pub(super) fn is_programmer_copy(&self) -> bool {
+        self.setting.mode == TransferMode::ProgrammerCopy
+    }
+
+    /// How long the GPU's memory needs to read and write `bytes`.
+    pub(super) fn on_board_copy(&self, read_bytes: u64, written_bytes: u64) -> Picos {
+        let bytes = read_bytes.saturating_add(written_bytes);
+        self.setting.machine.memory.bandwidth().time_for(bytes)
+    }
+}
