@@ -32,8 +32,9 @@ fn ptx() -> &'static str {
 /// Each call launches once and returns the thread instructions of a launch, which `direct` has counted.
 fn through_the_runtime(instructions: u64) -> impl FnMut() -> u64 {
     let mut runtime = Runtime::new(setting()).expect("the machine is sound");
-    let image = runtime.register_ptx(ptx().to_owned());
+    let image = runtime.modules.register_ptx(ptx().to_owned());
     let key = runtime
+        .kernels()
         .kernel_of_image(image, "vector_add")
         .expect("the kernel loads");
     let vectors = [0; 3].map(|_: u32| {

@@ -318,7 +318,7 @@ pub(super) fn symbol_place(
     offset: usize,
     bytes: usize,
 ) -> Result<u64, Fault> {
-    let (at, whole) = runtime.symbol(address(shadow))?;
+    let (at, whole) = runtime.kernels().symbol(address(shadow))?;
     let end = offset.checked_add(bytes).map(|end| end as u64);
     if end.is_none_or(|end| end > whole) {
         let message = format!(

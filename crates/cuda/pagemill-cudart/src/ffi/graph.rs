@@ -39,7 +39,7 @@ impl KernelNode {
             cooperative: false,
             cluster: None,
         };
-        let arguments = runtime.prepare(key, &launch, |params, bytes| {
+        let arguments = runtime.kernels().prepare(key, &launch, |params, bytes| {
             // SAFETY: the program's list has a pointer for each parameter of the kernel that it names beside the list.
             unsafe { pack(self.arguments, params, bytes) }
         })?;

@@ -123,7 +123,7 @@ unsafe fn launch(function: *const c_void, shape: &Launch, arguments: *const *con
     })
 }
 
-/// Launches a kernel; `pack` is as for [`Runtime::prepare`](crate::runtime::Runtime::prepare).
+/// Launches a kernel; `pack` is as for `Kernels::prepare`.
 pub(super) fn run(
     key: FunctionKey,
     shape: &Launch,
@@ -131,7 +131,7 @@ pub(super) fn run(
 ) -> Done {
     let launched = with_runtime_for(key, |runtime| {
         runtime.note_launch(call_stack::capture);
-        let arguments = runtime.prepare(key, shape, pack)?;
+        let arguments = runtime.kernels().prepare(key, shape, pack)?;
         let work = Work::Kernel(key, *shape, arguments);
         // SAFETY: a kernel touches no memory of the program but what the simulator knows.
         unsafe { submit(runtime, shape.stream, work, Wait::No) }
@@ -243,9 +243,9 @@ pub(super) fn set_attribute(key: FunctionKey, attribute: c_int, value: c_int) ->
         return Err(Fault::new(CudaError::INVALID_VALUE, message));
     }
     with_runtime(|runtime| match attribute {
-        ATTRIBUTE_DYNAMIC_SHARED => runtime.allow_dynamic_shared(key, value),
-        ATTRIBUTE_LARGE_CLUSTERS => runtime.allow_large_clusters(key, value != 0),
-        _ => runtime.function_attributes(key).map(|_| ()),
+        ATTRIBUTE_DYNAMIC_SHARED => runtime.kernels().allow_dynamic_shared(key, value),
+        ATTRIBUTE_LARGE_CLUSTERS => runtime.kernels().allow_large_clusters(key, value != 0),
+        _ => runtime.kernels().function_attributes(key).map(|_| ()),
     })
 }
 
@@ -284,7 +284,7 @@ api! {
 
     fn __cudaGetKernel(to: OutPtr<*mut c_void>, stub: *const c_void) {
         // Also on a GPU that is lost, so that what is launched there has a name.
-        let key = enter(|runtime| runtime.kernel_handle(FunctionKey(address(stub))))?;
+        let key = enter(|runtime| runtime.modules.kernel_handle(FunctionKey(address(stub))))?;
         to.put(key.0 as *mut c_void)
     }
 
@@ -308,7 +308,7 @@ api! {
         let key = FunctionKey(address(function));
         // SAFETY: the program's `config` has as many attributes as it says.
         let shape = unsafe { described(config)? };
-        let clusters = with_runtime(|runtime| runtime.active_clusters(key, &shape))?;
+        let clusters = with_runtime(|runtime| runtime.kernels().active_clusters(key, &shape))?;
         to.put(clusters as c_int)
     }
 
@@ -316,14 +316,14 @@ api! {
         let key = FunctionKey(address(function));
         // SAFETY: the program's `config` has as many attributes as it says.
         let shape = unsafe { described(config)? };
-        let blocks = with_runtime(|runtime| runtime.largest_cluster(key, &shape))?;
+        let blocks = with_runtime(|runtime| runtime.kernels().largest_cluster(key, &shape))?;
         to.put(blocks as c_int)
     }
 
     fn cudaFuncGetAttributes(to: OutPtr<FuncAttributes>, function: *const c_void) {
         let key = FunctionKey(address(function));
         let (found, capability) = with_runtime(|runtime| {
-            let found = runtime.function_attributes(key).map_err(as_handle)?;
+            let found = runtime.kernels().function_attributes(key).map_err(as_handle)?;
             Ok((found, compute_capability(runtime)))
         })?;
         let attributes = FuncAttributes {
@@ -348,11 +348,11 @@ api! {
     }
 
     fn cudaFuncSetCacheConfig(function: *const c_void, _preference: c_int) {
-        with_runtime(|runtime| runtime.kernel_handle(FunctionKey(address(function))).map(|_| ()))
+        with_runtime(|runtime| runtime.modules.kernel_handle(FunctionKey(address(function))).map(|_| ()))
     }
 
     fn cudaFuncGetName(to: OutPtr<*const c_char>, function: *const c_void) {
-        let name = with_runtime(|runtime| Ok(runtime.kernel_name(FunctionKey(address(function)))?.to_owned()))?;
+        let name = with_runtime(|runtime| Ok(runtime.modules.kernel_name(FunctionKey(address(function)))?.to_owned()))?;
         let name = std::ffi::CString::new(name).map_err(|_| null())?;
         // Programs keep the pointer.
         let name: &'static std::ffi::CStr = Box::leak(name.into_boxed_c_str());
@@ -362,21 +362,21 @@ api! {
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(to: OutPtr<c_int>, function: *const c_void, threads: c_int, shared_bytes: usize) {
         let threads = u32::try_from(threads).unwrap_or(0);
         let key = FunctionKey(address(function));
-        let blocks = with_runtime(|runtime| runtime.blocks_per_sm(key, threads, shared_bytes as u64))?;
+        let blocks = with_runtime(|runtime| runtime.kernels().blocks_per_sm(key, threads, shared_bytes as u64))?;
         to.put(blocks as c_int)
     }
 
     fn cudaOccupancyAvailableDynamicSMemPerBlock(to: OutPtr<usize>, function: *const c_void, blocks: c_int, threads: c_int) {
         let (blocks, threads) = (u32::try_from(blocks).unwrap_or(0), u32::try_from(threads).unwrap_or(0));
         let key = FunctionKey(address(function));
-        let bytes = with_runtime(|runtime| runtime.shared_bytes_beside(key, blocks, threads))?;
+        let bytes = with_runtime(|runtime| runtime.kernels().shared_bytes_beside(key, blocks, threads))?;
         to.put(bytes as usize)
     }
 
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(to: OutPtr<c_int>, function: *const c_void, threads: c_int, shared_bytes: usize, _flags: u32) {
         let threads = u32::try_from(threads).unwrap_or(0);
         let key = FunctionKey(address(function));
-        let blocks = with_runtime(|runtime| runtime.blocks_per_sm(key, threads, shared_bytes as u64))?;
+        let blocks = with_runtime(|runtime| runtime.kernels().blocks_per_sm(key, threads, shared_bytes as u64))?;
         to.put(blocks as c_int)
     }
 }

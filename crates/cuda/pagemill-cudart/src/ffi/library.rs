@@ -47,7 +47,7 @@ pub(super) unsafe fn load(code: *const c_void) -> Result<*mut c_void, Fault> {
     if is_binary(*first) {
         // SAFETY: the number says that it is a fat binary or a wrapper of one; it is copied.
         let binary = unsafe { registration::unwrap(code) }?.to_vec();
-        return load_image(|runtime| runtime.register_fat_binary(binary));
+        return load_image(|runtime| runtime.modules.register_fat_binary(binary));
     }
     load_text(text.to_bytes())
 }
@@ -59,10 +59,10 @@ fn load_text(code: &[u8]) -> Result<*mut c_void, Fault> {
     }
     let ptx = String::from_utf8_lossy(code).into_owned();
     let limit = register_limit(&ptx);
-    let loaded = load_image(|runtime| runtime.register_ptx(ptx))?;
+    let loaded = load_image(|runtime| runtime.modules.register_ptx(ptx))?;
     if let Some(most) = limit {
         let number = image(loaded)?;
-        with_runtime(|runtime| runtime.limit_registers(number, most))?;
+        with_runtime(|runtime| runtime.kernels().limit_registers(number, most))?;
     }
     Ok(loaded)
 }
@@ -83,7 +83,7 @@ fn register_limit(ptx: &str) -> Option<u32> {
 fn load_image(register: impl FnOnce(&mut Runtime) -> usize) -> Result<*mut c_void, Fault> {
     let image = with_runtime(|runtime| {
         let image = register(runtime);
-        runtime.load_image(image).map(|()| image)
+        runtime.kernels().load_image(image).map(|()| image)
     })?;
     Ok(handle(image))
 }
@@ -93,7 +93,9 @@ pub(super) fn load_file(path: &str) -> Result<*mut c_void, Fault> {
     let code = std::fs::read(path)
         .map_err(|error| Fault::new(CudaError::FILE_NOT_FOUND, format!("{path}: {error}")))?;
     match code.first_chunk::<4>() {
-        Some(first) if is_binary(*first) => load_image(|runtime| runtime.register_fat_binary(code)),
+        Some(first) if is_binary(*first) => {
+            load_image(|runtime| runtime.modules.register_fat_binary(code))
+        }
         _ => {
             let end = code.iter().position(|&byte| byte == 0);
             load_text(
@@ -108,7 +110,7 @@ pub(super) fn load_file(path: &str) -> Result<*mut c_void, Fault> {
 /// Forgets device code; its kernels and variables are gone.
 pub(super) fn unload(library: *mut c_void) -> Done {
     let image = image(library)?;
-    with_runtime(|runtime| runtime.unload_image(image))
+    with_runtime(|runtime| runtime.modules.unload_image(image))
 }
 
 api! {
@@ -134,20 +136,20 @@ api! {
     fn cudaLibraryGetKernel(to: OutPtr<*mut c_void>, library: *mut c_void, name: InText) {
         let image = image(library)?;
         let name = name.get()?;
-        let key = with_runtime(|runtime| runtime.kernel_of_image(image, name))?;
+        let key = with_runtime(|runtime| runtime.kernels().kernel_of_image(image, name))?;
         to.put(key.0 as *mut c_void)
     }
 
     fn cudaLibraryGetGlobal(to: OutPtr<*mut c_void>, bytes: OutPtr<usize>, library: *mut c_void, name: InText) {
         let image = image(library)?;
         let name = name.get()?;
-        let (at, size) = with_runtime(|runtime| runtime.global_of_image(image, name))?;
+        let (at, size) = with_runtime(|runtime| runtime.kernels().global_of_image(image, name))?;
         bytes.put_if_wanted(size as usize);
         to.put(at as *mut c_void)
     }
 
     fn cudaGetKernel(to: OutPtr<*mut c_void>, stub: *const c_void) {
-        let key = enter(|runtime| runtime.kernel_handle(FunctionKey(address(stub))))?;
+        let key = enter(|runtime| runtime.modules.kernel_handle(FunctionKey(address(stub))))?;
         to.put(key.0 as *mut c_void)
     }
 }

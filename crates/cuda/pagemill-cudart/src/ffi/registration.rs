@@ -99,12 +99,12 @@ unsafe extern "C" fn register_fat_binary(pointer: *const c_void) -> Handle {
     guard("__cudaRegisterFatBinary", || {
         // SAFETY: nvcc's code passes a wrapper in static memory.
         if let Some(parts) = unsafe { linked_parts(pointer) }? {
-            number = register(|runtime| runtime.register_linked(parts))?;
+            number = register(|runtime| runtime.modules.register_linked(parts))?;
             return Ok(());
         }
         // SAFETY: what is no list of linked parts is the wrapper of one fat binary, in static memory as well.
         let binary = unsafe { unwrap(pointer) }?;
-        number = register(|runtime| runtime.register_fat_binary(binary))?;
+        number = register(|runtime| runtime.modules.register_fat_binary(binary))?;
         Ok(())
     });
     // Programs never look into it; it lives as long as they do.
@@ -136,7 +136,7 @@ unsafe extern "C" fn init_module(handle: Handle) -> c_char {
     let code = guard("__cudaInitModule", || {
         // SAFETY: nvcc's code passes the handle that `register_fat_binary` has given it.
         let image = unsafe { image(handle) }?;
-        with_runtime(|runtime| runtime.load_image(image))
+        with_runtime(|runtime| runtime.kernels().load_image(image))
     });
     (code == CudaError::SUCCESS.0).into()
 }
@@ -160,7 +160,11 @@ unsafe extern "C" fn register_function(
     guard("__cudaRegisterFunction", || {
         // SAFETY: nvcc's code passes the handle that `register_fat_binary` has given it.
         let (image, name) = (unsafe { image(handle) }?, name.get()?);
-        register(|runtime| runtime.register_function(image, address(stub), name))
+        register(|runtime| {
+            runtime
+                .modules
+                .register_function(image, address(stub), name)
+        })
     });
 }
 
@@ -182,7 +186,11 @@ unsafe extern "C" fn register_variable(
         // SAFETY: nvcc's code passes the handle that `register_fat_binary` has given it.
         let (image, name) = (unsafe { image(handle) }?, name.get()?);
         let shadow = address(shadow.cast());
-        register(|runtime| runtime.register_variable(image, shadow, name, bytes as u64))
+        register(|runtime| {
+            runtime
+                .modules
+                .register_variable(image, shadow, name, bytes as u64)
+        })
     });
 }
 
@@ -211,12 +219,12 @@ unsafe extern "C" fn register_managed_variable(
 
 api! {
     fn cudaGetSymbolAddress(to: OutPtr<*mut c_void>, shadow: *const c_void) {
-        let (at, _) = with_runtime(|runtime| runtime.symbol(address(shadow)))?;
+        let (at, _) = with_runtime(|runtime| runtime.kernels().symbol(address(shadow)))?;
         to.put(at as *mut c_void)
     }
 
     fn cudaGetSymbolSize(to: OutPtr<usize>, shadow: *const c_void) {
-        let (_, bytes) = with_runtime(|runtime| runtime.symbol(address(shadow)))?;
+        let (_, bytes) = with_runtime(|runtime| runtime.kernels().symbol(address(shadow)))?;
         to.put(bytes as usize)
     }
 }

@@ -1,8 +1,7 @@
 //! Clusters of blocks: which sizes a launch may have, and how many of them are resident at once.
 
-use super::Runtime;
 use super::device::Device;
-use super::images::FunctionKey;
+use super::images::{FunctionKey, Kernels};
 use super::launches::Launch;
 use crate::error::{CudaError, Fault};
 
@@ -25,7 +24,7 @@ impl Device {
     }
 }
 
-impl Runtime {
+impl Kernels<'_> {
     /// Allows or forbids clusters of more than 8 blocks.
     ///
     /// # Errors
@@ -33,8 +32,8 @@ impl Runtime {
     pub fn allow_large_clusters(&mut self, key: FunctionKey, allows: bool) -> Result<(), Fault> {
         let kernel = self.kernel(key)?;
         match allows {
-            true => self.large_clusters.insert(kernel),
-            false => self.large_clusters.remove(&kernel),
+            true => self.modules.large_clusters.insert(kernel),
+            false => self.modules.large_clusters.remove(&kernel),
         };
         Ok(())
     }

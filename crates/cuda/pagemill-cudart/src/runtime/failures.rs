@@ -31,7 +31,7 @@ impl Runtime {
     }
 
     pub(super) fn note_failed_launch(&mut self, key: FunctionKey, fault: &Fault) {
-        let kernel = match self.kernel_name(key) {
+        let kernel = match self.modules.kernel_name(key) {
             Ok(name) => name.to_owned(),
             Err(_) => format!("{:#x}", key.0),
         };

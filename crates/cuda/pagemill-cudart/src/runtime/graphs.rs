@@ -437,7 +437,8 @@ impl Runtime {
             return Err(other_type(node));
         };
         change(&mut launch);
-        self.prepare(key, &launch, |_, _| Ok(Vec::new()))?;
+        self.kernels()
+            .prepare(key, &launch, |_, _| Ok(Vec::new()))?;
         if let Work::Kernel(_, own, _) = self.graphs.node_work(node)? {
             *own = launch;
         }

@@ -249,7 +249,11 @@ impl Runtime {
         self.streams.held.items.clear();
         let mut said = Vec::new();
         for waiting in std::mem::take(&mut self.streams.held.waiting) {
-            let name = self.kernel_name(waiting.key).unwrap_or("?").to_owned();
+            let name = self
+                .modules
+                .kernel_name(waiting.key)
+                .unwrap_or("?")
+                .to_owned();
             let message = format!(
                 "kernel {name} still waited for a change of memory when the program ended, which had not waited for it"
             );

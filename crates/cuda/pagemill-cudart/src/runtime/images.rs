@@ -1,18 +1,19 @@
 //! Device code of the program: registered when the program starts, loaded when it is used.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use pagemill_sim::{Gpu, ModuleId};
 
 use super::Runtime;
+use super::device::Device;
 use crate::error::{CudaError, Fault};
 use crate::fatbin::{PtxImage, ptx_images};
 use crate::linked_ptx;
 use pagemill_wire::Stack;
 
-/// What stands for a kernel: the address of its host stub, or a handle of [`Runtime::kernel_handle`].
+/// What stands for a kernel: the address of its host stub, or a handle of [`Modules::kernel_handle`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FunctionKey(pub u64);
 
@@ -53,9 +54,9 @@ struct Variable {
     bytes: u64,
 }
 
-/// All device code.
+/// All device code, and what the program asked for its kernels.
 #[derive(Default)]
-pub(super) struct Images {
+pub struct Modules {
     /// Compute capability of the GPU, times ten: which PTX is the best.
     capability: u32,
     images: Vec<Image>,
@@ -64,9 +65,19 @@ pub(super) struct Images {
     stubs: BTreeMap<u64, usize>,
     /// By the address of the host's shadow.
     variables: BTreeMap<u64, Variable>,
+    /// Kernels that may have clusters of more than 8 blocks.
+    pub(super) large_clusters: BTreeSet<(ModuleId, Arc<str>)>,
+    /// Most dynamic shared memory of kernels that have asked for their own limit, in bytes.
+    pub(super) dynamic_shared: BTreeMap<(ModuleId, Arc<str>), u32>,
 }
 
-impl Images {
+/// Device code on its device: what a kernel needs, and what the device has.
+pub struct Kernels<'a> {
+    pub(super) device: &'a mut Device,
+    pub(super) modules: &'a mut Modules,
+}
+
+impl Modules {
     /// No device code, for a GPU of this compute capability.
     pub(super) fn new(capability: u32) -> Self {
         Self {
@@ -162,34 +173,183 @@ fn load(
     }
 }
 
-impl Runtime {
+impl Modules {
     /// Takes note of a fat binary; it is read when it is used. Returns its number.
     pub fn register_fat_binary(&mut self, binary: impl Into<Cow<'static, [u8]>>) -> usize {
-        self.images.add(Code::Fat(binary.into()))
+        self.add(Code::Fat(binary.into()))
     }
 
     /// Takes note of fat binaries that make one program together. Returns its number.
     pub fn register_linked(&mut self, parts: Vec<&'static [u8]>) -> usize {
-        self.images.add(Code::Linked(parts))
+        self.add(Code::Linked(parts))
     }
 
     /// Takes note of PTX text. Returns its number.
     pub fn register_ptx(&mut self, text: String) -> usize {
-        self.images.add(Code::Text(text))
+        self.add(Code::Text(text))
     }
 
     /// The host stub at address `stub` stands for the kernel `name` of an image.
     pub fn register_function(&mut self, image: usize, stub: u64, name: &str) {
         let name = name.into();
-        let number = self.images.number(KernelName { image, name });
-        self.images.stubs.insert(stub, number);
+        let number = self.number(KernelName { image, name });
+        self.stubs.insert(stub, number);
     }
 
     /// The host variable at `shadow` stands for the variable `name` of an image.
     pub fn register_variable(&mut self, image: usize, shadow: u64, name: &str, bytes: u64) {
         let name = name.to_owned();
         let variable = Variable { image, name, bytes };
-        self.images.variables.insert(shadow, variable);
+        self.variables.insert(shadow, variable);
+    }
+
+    /// Forgets an image, whose kernels and variables are gone with it.
+    ///
+    /// # Errors
+    /// If there is none of this number, or it is gone already.
+    pub fn unload_image(&mut self, image: usize) -> Result<(), Fault> {
+        let known = self.images.get_mut(image).filter(|image| !image.gone);
+        let image = known.ok_or_else(|| {
+            let message = format!("there is no module {image} to unload");
+            Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
+        })?;
+        image.gone = true;
+        image.code = Code::Text(String::new());
+        Ok(())
+    }
+
+    /// The image that a kernel belongs to.
+    ///
+    /// # Errors
+    /// If there is no such kernel.
+    pub fn image_of(&self, key: FunctionKey) -> Result<usize, Fault> {
+        Ok(self.kernels[self.kernel_number(key)?].image)
+    }
+
+    /// A handle for the kernel of a host stub, good for as long as the program runs.
+    ///
+    /// # Errors
+    /// If no kernel was registered for it.
+    pub fn kernel_handle(&self, key: FunctionKey) -> Result<FunctionKey, Fault> {
+        Ok(FunctionKey(HANDLE_TAG | self.kernel_number(key)? as u64))
+    }
+
+    fn kernel_number(&self, key: FunctionKey) -> Result<usize, Fault> {
+        let number = (key.0 ^ HANDLE_TAG) as usize;
+        let known = match self.stubs.get(&key.0) {
+            Some(&number) => Some(number),
+            None => (number < self.kernels.len()).then_some(number),
+        };
+        known.ok_or_else(|| {
+            let message = format!("{:#x} is no kernel that was registered", key.0);
+            Fault::new(CudaError::INVALID_DEVICE_FUNCTION, message)
+        })
+    }
+
+    /// The name that a kernel has in its PTX.
+    ///
+    /// # Errors
+    /// If there is no such kernel.
+    pub fn kernel_name(&self, key: FunctionKey) -> Result<&str, Fault> {
+        Ok(&self.kernels[self.kernel_number(key)?].name)
+    }
+}
+
+impl Kernels<'_> {
+    /// Loads an image now.
+    ///
+    /// # Errors
+    /// If there is none of this number, or it cannot be executed.
+    pub fn load_image(&mut self, image: usize) -> Result<(), Fault> {
+        if image >= self.modules.images.len() {
+            return Err(Fault::silent(CudaError::INVALID_RESOURCE_HANDLE));
+        }
+        self.modules.module(image, &mut self.device.gpu).map(|_| ())
+    }
+
+    /// Gives the threads of an image's kernels at most `most` registers.
+    ///
+    /// # Errors
+    /// If the image cannot be executed.
+    pub fn limit_registers(&mut self, image: usize, most: u32) -> Result<(), Fault> {
+        self.load_image(image)?;
+        let module = self.modules.module(image, &mut self.device.gpu)?;
+        Ok(self.device.gpu.limit_registers(module, most)?)
+    }
+
+    /// The names of an image's kernels that can be executed.
+    ///
+    /// # Errors
+    /// If the image cannot be executed.
+    pub fn kernel_names(&mut self, image: usize) -> Result<Vec<String>, Fault> {
+        self.load_image(image)?;
+        let module = self.modules.module(image, &mut self.device.gpu)?;
+        Ok(self.device.gpu.kernel_names(module))
+    }
+
+    /// The handle of the kernel `name` of an image, whose code is loaded for it.
+    ///
+    /// # Errors
+    /// If the image cannot be executed, or has no such kernel.
+    pub fn kernel_of_image(&mut self, image: usize, name: &str) -> Result<FunctionKey, Fault> {
+        self.load_image(image)?;
+        let name = name.into();
+        let number = self.modules.number(KernelName { image, name });
+        let key = FunctionKey(HANDLE_TAG | number as u64);
+        self.kernel(key)?;
+        Ok(key)
+    }
+
+    /// A kernel and its module, loaded if need be.
+    pub(super) fn kernel(&mut self, key: FunctionKey) -> Result<(ModuleId, Arc<str>), Fault> {
+        let KernelName { image, name } =
+            self.modules.kernels[self.modules.kernel_number(key)?].clone();
+        let module = self.modules.module(image, &mut self.device.gpu)?;
+        self.device.gpu.kernel(module, &name)?;
+        Ok((module, name))
+    }
+
+    /// Address and size on the GPU of the variable that `shadow` stands for.
+    ///
+    /// # Errors
+    /// If no variable was registered for it, or its image cannot be executed.
+    pub fn symbol(&mut self, shadow: u64) -> Result<(u64, u64), Fault> {
+        let variable = self
+            .modules
+            .variables
+            .get(&shadow)
+            .cloned()
+            .ok_or_else(|| {
+                let message = format!("{shadow:#x} is no __device__ or __constant__ variable");
+                Fault::new(CudaError::INVALID_SYMBOL, message)
+            })?;
+        let (address, _) = self.global_of_image(variable.image, &variable.name)?;
+        Ok((address, variable.bytes))
+    }
+
+    /// Address and size of the variable `name` of an image.
+    ///
+    /// # Errors
+    /// If the image cannot be executed, or has no such variable.
+    pub fn global_of_image(&mut self, image: usize, name: &str) -> Result<(u64, u64), Fault> {
+        self.load_image(image)?;
+        let module = self.modules.module(image, &mut self.device.gpu)?;
+        let found = self.device.gpu.symbol_address(module, name);
+        let found = found.and_then(|at| Some((at.0, self.device.gpu.allocation_bytes(at)?)));
+        found.ok_or_else(|| {
+            let message = format!("the device code has no variable {name:?}");
+            Fault::new(CudaError::INVALID_SYMBOL, message)
+        })
+    }
+}
+
+impl Runtime {
+    /// The kernels of the program on this device.
+    pub fn kernels(&mut self) -> Kernels<'_> {
+        Kernels {
+            device: &mut self.device,
+            modules: &mut self.modules,
+        }
     }
 
     /// Makes room for a managed variable of an image and returns its address. Its initial value is there once the image
@@ -203,7 +363,7 @@ impl Runtime {
         name: &str,
         bytes: u64,
     ) -> Result<u64, Fault> {
-        let known = self.images.images.get(image);
+        let known = self.modules.images.get(image);
         if known.is_none_or(|image| image.loaded.is_some()) {
             let message = format!("variable {name} comes after its image was loaded");
             return Err(Fault::new(CudaError::INVALID_SYMBOL, message));
@@ -213,146 +373,11 @@ impl Runtime {
             variable: Some(name.to_owned()),
             ..Stack::default()
         })?;
-        let managed = &mut self.images.images[image].managed;
+        let managed = &mut self.modules.images[image].managed;
         managed.insert(name.to_owned(), address);
         // As a symbol, a managed variable is what the host sees: itself.
-        self.register_variable(image, address, name, bytes);
+        self.modules.register_variable(image, address, name, bytes);
         Ok(address)
-    }
-
-    /// Loads an image now.
-    ///
-    /// # Errors
-    /// If there is none of this number, or it cannot be executed.
-    pub fn load_image(&mut self, image: usize) -> Result<(), Fault> {
-        if image >= self.images.images.len() {
-            return Err(Fault::silent(CudaError::INVALID_RESOURCE_HANDLE));
-        }
-        self.images.module(image, &mut self.device.gpu).map(|_| ())
-    }
-
-    /// Gives the threads of an image's kernels at most `most` registers.
-    ///
-    /// # Errors
-    /// If the image cannot be executed.
-    pub fn limit_registers(&mut self, image: usize, most: u32) -> Result<(), Fault> {
-        self.load_image(image)?;
-        let module = self.images.module(image, &mut self.device.gpu)?;
-        Ok(self.device.gpu.limit_registers(module, most)?)
-    }
-
-    /// Forgets an image, whose kernels and variables are gone with it.
-    ///
-    /// # Errors
-    /// If there is none of this number, or it is gone already.
-    pub fn unload_image(&mut self, image: usize) -> Result<(), Fault> {
-        let known = self
-            .images
-            .images
-            .get_mut(image)
-            .filter(|image| !image.gone);
-        let image = known.ok_or_else(|| {
-            let message = format!("there is no module {image} to unload");
-            Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
-        })?;
-        image.gone = true;
-        image.code = Code::Text(String::new());
-        Ok(())
-    }
-
-    /// The names of an image's kernels that can be executed.
-    ///
-    /// # Errors
-    /// If the image cannot be executed.
-    pub fn kernel_names(&mut self, image: usize) -> Result<Vec<String>, Fault> {
-        self.load_image(image)?;
-        let module = self.images.module(image, &mut self.device.gpu)?;
-        Ok(self.device.gpu.kernel_names(module))
-    }
-
-    /// The image that a kernel belongs to.
-    ///
-    /// # Errors
-    /// If there is no such kernel.
-    pub fn image_of(&self, key: FunctionKey) -> Result<usize, Fault> {
-        Ok(self.images.kernels[self.kernel_number(key)?].image)
-    }
-
-    /// The handle of the kernel `name` of an image, whose code is loaded for it.
-    ///
-    /// # Errors
-    /// If the image cannot be executed, or has no such kernel.
-    pub fn kernel_of_image(&mut self, image: usize, name: &str) -> Result<FunctionKey, Fault> {
-        self.load_image(image)?;
-        let name = name.into();
-        let number = self.images.number(KernelName { image, name });
-        let key = FunctionKey(HANDLE_TAG | number as u64);
-        self.kernel(key)?;
-        Ok(key)
-    }
-
-    /// A handle for the kernel of a host stub, good for as long as the program runs.
-    ///
-    /// # Errors
-    /// If no kernel was registered for it.
-    pub fn kernel_handle(&self, key: FunctionKey) -> Result<FunctionKey, Fault> {
-        Ok(FunctionKey(HANDLE_TAG | self.kernel_number(key)? as u64))
-    }
-
-    fn kernel_number(&self, key: FunctionKey) -> Result<usize, Fault> {
-        let number = (key.0 ^ HANDLE_TAG) as usize;
-        let known = match self.images.stubs.get(&key.0) {
-            Some(&number) => Some(number),
-            None => (number < self.images.kernels.len()).then_some(number),
-        };
-        known.ok_or_else(|| {
-            let message = format!("{:#x} is no kernel that was registered", key.0);
-            Fault::new(CudaError::INVALID_DEVICE_FUNCTION, message)
-        })
-    }
-
-    /// The name that a kernel has in its PTX.
-    ///
-    /// # Errors
-    /// If there is no such kernel.
-    pub fn kernel_name(&self, key: FunctionKey) -> Result<&str, Fault> {
-        Ok(&self.images.kernels[self.kernel_number(key)?].name)
-    }
-
-    /// A kernel and its module, loaded if need be.
-    pub(super) fn kernel(&mut self, key: FunctionKey) -> Result<(ModuleId, Arc<str>), Fault> {
-        let KernelName { image, name } = self.images.kernels[self.kernel_number(key)?].clone();
-        let module = self.images.module(image, &mut self.device.gpu)?;
-        self.device.gpu.kernel(module, &name)?;
-        Ok((module, name))
-    }
-
-    /// Address and size on the GPU of the variable that `shadow` stands for.
-    ///
-    /// # Errors
-    /// If no variable was registered for it, or its image cannot be executed.
-    pub fn symbol(&mut self, shadow: u64) -> Result<(u64, u64), Fault> {
-        let variable = self.images.variables.get(&shadow).cloned().ok_or_else(|| {
-            let message = format!("{shadow:#x} is no __device__ or __constant__ variable");
-            Fault::new(CudaError::INVALID_SYMBOL, message)
-        })?;
-        let (address, _) = self.global_of_image(variable.image, &variable.name)?;
-        Ok((address, variable.bytes))
-    }
-
-    /// Address and size of the variable `name` of an image.
-    ///
-    /// # Errors
-    /// If the image cannot be executed, or has no such variable.
-    pub fn global_of_image(&mut self, image: usize, name: &str) -> Result<(u64, u64), Fault> {
-        self.load_image(image)?;
-        let module = self.images.module(image, &mut self.device.gpu)?;
-        let found = self.device.gpu.symbol_address(module, name);
-        let found = found.and_then(|at| Some((at.0, self.device.gpu.allocation_bytes(at)?)));
-        found.ok_or_else(|| {
-            let message = format!("the device code has no variable {name:?}");
-            Fault::new(CudaError::INVALID_SYMBOL, message)
-        })
     }
 }
 

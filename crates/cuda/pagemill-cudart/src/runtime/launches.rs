@@ -5,7 +5,7 @@ use pagemill_sim::{DeviceFacts, GridShape, LaunchEnd, LaunchShape, occupancy};
 
 use super::Runtime;
 use super::device::Device;
-use super::images::FunctionKey;
+use super::images::{FunctionKey, Kernels};
 use super::streams::StreamId;
 use crate::error::{CudaError, Fault};
 
@@ -51,6 +51,32 @@ pub struct FunctionAttributes {
 }
 
 impl Device {
+    fn check_shape(&self, kernel: &Kernel, launch: &Launch) -> Result<(), Fault> {
+        let sm = &self.setting.machine.sm;
+        let extents = launch.block.iter().map(|&extent| u64::from(extent));
+        let threads = extents.fold(1, u64::saturating_mul);
+        if threads > u64::from(sm.max_threads_per_block) {
+            let message = format!(
+                "kernel {}: a block of {} has {threads} threads, this GPU allows {}",
+                kernel.name,
+                readable_list(&launch.block),
+                sm.max_threads_per_block
+            );
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        let depth = u64::from(sm.max_threads_per_block).min(BLOCK_DEPTH_MAX);
+        if u64::from(launch.block[2]) > depth {
+            let message = format!(
+                "kernel {}: a block of {} is {} deep, this GPU allows {depth}",
+                kernel.name,
+                readable_list(&launch.block),
+                launch.block[2]
+            );
+            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        }
+        Ok(())
+    }
+
     /// What kernels learn when they ask about the device.
     pub fn device_facts_mut(&mut self) -> &mut DeviceFacts {
         self.gpu.device_facts_mut()
@@ -76,7 +102,7 @@ impl Device {
     }
 }
 
-impl Runtime {
+impl<'a> Kernels<'a> {
     /// Checks a launch, and lays out the arguments: `pack` gets the kernel's parameters and the size of its argument
     /// block, and returns the block.
     ///
@@ -90,7 +116,7 @@ impl Runtime {
     ) -> Result<Vec<u8>, Fault> {
         let (module, name) = self.kernel(key)?;
         let kernel = self.device.gpu.kernel(module, &name)?;
-        self.check_shape(kernel, launch)?;
+        self.device.check_shape(kernel, launch)?;
         self.check_shared(key, launch)?;
         let kernel = self.device.gpu.kernel(module, &name)?;
         if launch.cluster.is_some() || kernel.cluster != ClusterNeeds::default() {
@@ -103,85 +129,6 @@ impl Runtime {
         pack(&kernel.params, kernel.param_bytes)
     }
 
-    /// Launches a kernel. `pack` is as for [`Runtime::prepare`].
-    ///
-    /// # Errors
-    /// A shape that is not possible, or whatever stopped the kernel.
-    pub fn launch(
-        &mut self,
-        key: FunctionKey,
-        launch: &Launch,
-        pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
-    ) -> Result<(), Fault> {
-        let arguments = self.prepare(key, launch, pack)?;
-        self.run_kernel(key, launch, &arguments)
-    }
-
-    /// Runs a kernel that was prepared.
-    ///
-    /// # Errors
-    /// Whatever stopped the kernel.
-    pub fn run_kernel(
-        &mut self,
-        key: FunctionKey,
-        launch: &Launch,
-        arguments: &[u8],
-    ) -> Result<(), Fault> {
-        let (module, name) = self.kernel(key)?;
-        let shape = LaunchShape {
-            grid: launch.grid,
-            block: launch.block,
-            dynamic_shared_bytes: launch.shared_bytes as u32,
-            cooperative: launch.cooperative,
-            cluster: launch.cluster,
-        };
-        self.place_memory(launch.stream)?;
-        self.prefetch_planned(launch.stream)?;
-        self.device.report_first_touches();
-        let mut at = self.streams.start(launch.stream)?.at;
-        let begun = self.launch_begins(launch.stream)?;
-        if self.device.is_programmer_copy() {
-            at = self.device.copy_open_pages(at);
-        }
-        let patience = match launch.stream.may_wait() {
-            true => Patience::ForOthers,
-            false => Patience::ToTheEnd,
-        };
-        let gpu = &mut self.device.gpu;
-        let end = gpu.launch_for(at, module, &name, &shape, arguments, patience);
-        if end.is_err() {
-            self.device.close_pages_on_gpu(at);
-        }
-        self.launch_ended(begun, matches!(&end, Ok(LaunchEnd::Done(_))));
-        self.launched(key, launch.stream, end?)
-    }
-
-    fn check_shape(&self, kernel: &Kernel, launch: &Launch) -> Result<(), Fault> {
-        let sm = &self.device.setting.machine.sm;
-        let extents = launch.block.iter().map(|&extent| u64::from(extent));
-        let threads = extents.fold(1, u64::saturating_mul);
-        if threads > u64::from(sm.max_threads_per_block) {
-            let message = format!(
-                "kernel {}: a block of {} has {threads} threads, this GPU allows {}",
-                kernel.name,
-                readable_list(&launch.block),
-                sm.max_threads_per_block
-            );
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
-        }
-        let depth = u64::from(sm.max_threads_per_block).min(BLOCK_DEPTH_MAX);
-        if u64::from(launch.block[2]) > depth {
-            let message = format!(
-                "kernel {}: a block of {} is {} deep, this GPU allows {depth}",
-                kernel.name,
-                readable_list(&launch.block),
-                launch.block[2]
-            );
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
-        }
-        Ok(())
-    }
-
     /// A kernel has to ask for more than the plain amount of shared memory before its launch.
     fn check_shared(&mut self, key: FunctionKey, launch: &Launch) -> Result<(), Fault> {
         let attributes = self.function_attributes(key)?;
@@ -192,7 +139,7 @@ impl Runtime {
         let message = format!(
             "kernel {}: {} bytes of dynamic shared memory beside {} static ones are more than its {}; \
              cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize allows up to {} on this GPU",
-            self.kernel_name(key)?,
+            self.modules.kernel_name(key)?,
             launch.shared_bytes,
             attributes.shared_bytes,
             attributes.max_dynamic_shared_bytes,
@@ -213,12 +160,12 @@ impl Runtime {
         let Some(allowed) = allowed.filter(|&bytes| u64::from(bytes) <= room) else {
             let message = format!(
                 "kernel {}: {bytes} bytes of dynamic shared memory are not possible, 0 to {room} are",
-                self.kernel_name(key)?
+                self.modules.kernel_name(key)?
             );
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         };
         let kernel = self.kernel(key)?;
-        self.dynamic_shared.insert(kernel, allowed);
+        self.modules.dynamic_shared.insert(kernel, allowed);
         Ok(())
     }
 
@@ -251,7 +198,7 @@ impl Runtime {
         let plain = sm
             .shared_bytes_per_block()
             .saturating_sub(kernel.shared_bytes);
-        let dynamic = self.dynamic_shared.get(&(module, name.clone()));
+        let dynamic = self.modules.dynamic_shared.get(&(module, name.clone()));
         Ok(FunctionAttributes {
             shared_bytes: kernel.shared_bytes.into(),
             constant_bytes: self.device.gpu.constant_bytes(module)?,
@@ -260,7 +207,10 @@ impl Runtime {
             registers,
             max_dynamic_shared_bytes: dynamic.copied().unwrap_or(plain).into(),
             cluster: kernel.cluster,
-            allows_large_clusters: self.large_clusters.contains(&(module, name.clone())),
+            allows_large_clusters: self
+                .modules
+                .large_clusters
+                .contains(&(module, name.clone())),
         })
     }
 
@@ -268,9 +218,10 @@ impl Runtime {
     ///
     /// # Errors
     /// If there is no such kernel, or its image cannot be executed.
-    pub fn parameters(&mut self, key: FunctionKey) -> Result<&[Param], Fault> {
+    pub fn parameters(mut self, key: FunctionKey) -> Result<&'a [Param], Fault> {
         let (module, name) = self.kernel(key)?;
-        Ok(&self.device.gpu.kernel(module, &name)?.params)
+        let device: &'a Device = self.device;
+        Ok(&device.gpu.kernel(module, &name)?.params)
     }
 
     /// Most dynamic shared memory of a block in bytes, if an SM is to hold `blocks` blocks of `threads` threads.
@@ -321,6 +272,61 @@ impl Runtime {
             return Ok(0);
         }
         Ok(occupancy(&self.device.setting.machine.sm, &shape).blocks_per_sm)
+    }
+}
+
+impl Runtime {
+    /// Launches a kernel. `pack` is as for [`Kernels::prepare`].
+    ///
+    /// # Errors
+    /// A shape that is not possible, or whatever stopped the kernel.
+    pub fn launch(
+        &mut self,
+        key: FunctionKey,
+        launch: &Launch,
+        pack: impl FnOnce(&[Param], u32) -> Result<Vec<u8>, Fault>,
+    ) -> Result<(), Fault> {
+        let arguments = self.kernels().prepare(key, launch, pack)?;
+        self.run_kernel(key, launch, &arguments)
+    }
+
+    /// Runs a kernel that was prepared.
+    ///
+    /// # Errors
+    /// Whatever stopped the kernel.
+    pub fn run_kernel(
+        &mut self,
+        key: FunctionKey,
+        launch: &Launch,
+        arguments: &[u8],
+    ) -> Result<(), Fault> {
+        let (module, name) = self.kernels().kernel(key)?;
+        let shape = LaunchShape {
+            grid: launch.grid,
+            block: launch.block,
+            dynamic_shared_bytes: launch.shared_bytes as u32,
+            cooperative: launch.cooperative,
+            cluster: launch.cluster,
+        };
+        self.place_memory(launch.stream)?;
+        self.prefetch_planned(launch.stream)?;
+        self.device.report_first_touches();
+        let mut at = self.streams.start(launch.stream)?.at;
+        let begun = self.launch_begins(launch.stream)?;
+        if self.device.is_programmer_copy() {
+            at = self.device.copy_open_pages(at);
+        }
+        let patience = match launch.stream.may_wait() {
+            true => Patience::ForOthers,
+            false => Patience::ToTheEnd,
+        };
+        let gpu = &mut self.device.gpu;
+        let end = gpu.launch_for(at, module, &name, &shape, arguments, patience);
+        if end.is_err() {
+            self.device.close_pages_on_gpu(at);
+        }
+        self.launch_ended(begun, matches!(&end, Ok(LaunchEnd::Done(_))));
+        self.launched(key, launch.stream, end?)
     }
 }
 

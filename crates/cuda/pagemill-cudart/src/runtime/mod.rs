@@ -28,11 +28,8 @@ mod views;
 mod virtual_memory;
 mod work;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
 use pagemill_pages::parts::link::Direction;
-use pagemill_sim::{Gpu, ModuleId, Report};
+use pagemill_sim::{Gpu, Report};
 use pagemill_types::Picos;
 
 use crate::error::{CudaError, Fault};
@@ -57,7 +54,7 @@ use deeds::Deeds;
 use device::Device;
 use graph_memory::GraphMemory;
 use graphs::Graphs;
-use images::Images;
+use images::Modules;
 use ipc::SharedWithOthers;
 use kept::Kept;
 use mipmaps::Mipmaps;
@@ -77,16 +74,13 @@ pub struct Runtime {
     graph_memory: GraphMemory,
     virtual_memory: VirtualMemory,
     shared: SharedWithOthers,
-    images: Images,
+    /// Device code of the program.
+    pub modules: Modules,
     lost: Option<CudaError>,
     failed: Vec<FailedLaunches>,
     kept: Kept,
     /// Hints that are given for the program, if there is a plan.
     planned: Option<Planned>,
-    /// Kernels that may have clusters of more than 8 blocks.
-    large_clusters: BTreeSet<(ModuleId, Arc<str>)>,
-    /// Most dynamic shared memory of kernels that have asked for their own limit, in bytes.
-    dynamic_shared: BTreeMap<(ModuleId, Arc<str>), u32>,
 }
 
 impl Runtime {
@@ -109,12 +103,10 @@ impl Runtime {
             graph_memory: GraphMemory::default(),
             virtual_memory: VirtualMemory::default(),
             shared: SharedWithOthers::default(),
-            images: Images::new(capability),
+            modules: Modules::new(capability),
             lost: None,
             failed: Vec::new(),
             kept: Kept::default(),
-            large_clusters: BTreeSet::new(),
-            dynamic_shared: BTreeMap::new(),
         })
     }
 

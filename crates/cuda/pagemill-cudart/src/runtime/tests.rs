@@ -50,11 +50,11 @@ fn arguments(to: u64, value: u32) -> Vec<u8> {
 
 fn store(runtime: &mut Runtime, to: u64, value: u32, stream: StreamId) -> Result<(), Fault> {
     runtime.call(|runtime| {
-        let image = match runtime.load_image(0) {
+        let image = match runtime.kernels().load_image(0) {
             Ok(()) => 0,
-            Err(_) => runtime.register_ptx(PTX.to_owned()),
+            Err(_) => runtime.modules.register_ptx(PTX.to_owned()),
         };
-        let key = runtime.kernel_of_image(image, "store")?;
+        let key = runtime.kernels().kernel_of_image(image, "store")?;
         runtime.launch(key, &one_thread(stream), |params, bytes| {
             assert_eq!(
                 params
@@ -84,7 +84,10 @@ fn a_kernel_writes_what_the_host_reads() {
     );
     assert_eq!(runtime.device.side(memory + 63), Side::Device);
     assert_eq!(runtime.device.side(memory + 64), Side::Host);
-    let (symbol, bytes) = runtime.global_of_image(0, "counter").expect("it is there");
+    let (symbol, bytes) = runtime
+        .kernels()
+        .global_of_image(0, "counter")
+        .expect("it is there");
     assert_eq!(bytes, 4);
     assert_eq!(runtime.device.side(symbol), Side::Device);
     assert_eq!(
@@ -195,26 +198,36 @@ fn a_stray_kernel_loses_the_gpu() {
 #[test]
 fn what_cannot_be_launched_does_no_harm() {
     let mut runtime = runtime();
-    let image = runtime.register_ptx("this is no PTX".to_owned());
+    let image = runtime.modules.register_ptx("this is no PTX".to_owned());
     assert_eq!(
-        runtime.load_image(image).expect_err("no PTX").code,
+        runtime
+            .kernels()
+            .load_image(image)
+            .expect_err("no PTX")
+            .code,
         CudaError::INVALID_PTX
     );
-    let image = runtime.register_fat_binary(&b"neither"[..]);
+    let image = runtime.modules.register_fat_binary(&b"neither"[..]);
     assert_eq!(
-        runtime.load_image(image).expect_err("no binary").code,
+        runtime
+            .kernels()
+            .load_image(image)
+            .expect_err("no binary")
+            .code,
         CudaError::NO_KERNEL_IMAGE
     );
     assert_eq!(
-        runtime.load_image(99).expect_err("none").code,
+        runtime.kernels().load_image(99).expect_err("none").code,
         CudaError::INVALID_RESOURCE_HANDLE
     );
-    let image = runtime.register_ptx(PTX.to_owned());
+    let image = runtime.modules.register_ptx(PTX.to_owned());
     let missing = runtime
+        .kernels()
         .kernel_of_image(image, "other")
         .expect_err("not there");
     assert_eq!(missing.code, CudaError::INVALID_DEVICE_FUNCTION);
     let key = runtime
+        .kernels()
         .kernel_of_image(image, "store")
         .expect("it is there");
     let wrong = |launch: Launch, runtime: &mut Runtime| {
@@ -267,11 +280,14 @@ fn what_cannot_be_launched_does_no_harm() {
     }
     assert_eq!(runtime.lost(), None);
     assert_eq!(
-        runtime.blocks_per_sm(key, 256, 0).map(|blocks| blocks > 0),
+        runtime
+            .kernels()
+            .blocks_per_sm(key, 256, 0)
+            .map(|blocks| blocks > 0),
         Ok(true)
     );
-    assert_eq!(runtime.blocks_per_sm(key, 2000, 0), Ok(0));
-    assert!(runtime.blocks_per_sm(key, 0, 0).is_err());
+    assert_eq!(runtime.kernels().blocks_per_sm(key, 2000, 0), Ok(0));
+    assert!(runtime.kernels().blocks_per_sm(key, 0, 0).is_err());
 }
 
 #[test]
@@ -424,8 +440,9 @@ fn rows_must_not_overlap_nor_reach_past_the_end() {
 #[test]
 fn launches_that_fail_are_counted_by_kernel_and_cause() {
     let mut runtime = runtime();
-    let image = runtime.register_ptx(PTX.to_owned());
+    let image = runtime.modules.register_ptx(PTX.to_owned());
     let key = runtime
+        .kernels()
         .kernel_of_image(image, "store")
         .expect("there is one");
     let launch = |runtime: &mut Runtime, threads: u32, to: u64| {
@@ -500,9 +517,12 @@ fn the_heap_of_kernels_cannot_change_once_it_is_used() {
     runtime.device.set_heap_bytes(64).expect("it is unused");
     let to = runtime.malloc(8).expect("there is room");
     let to = to.expect("not empty");
-    let image = runtime.register_ptx(PTX.to_owned());
+    let image = runtime.modules.register_ptx(PTX.to_owned());
     let take = |runtime: &mut Runtime| {
-        let key = runtime.kernel_of_image(image, "take").expect("it is there");
+        let key = runtime
+            .kernels()
+            .kernel_of_image(image, "take")
+            .expect("it is there");
         let launch = one_thread(StreamId::LEGACY);
         let launched = runtime.launch(key, &launch, |_, _| Ok(arguments(to, 0)));
         launched.expect("it runs");
@@ -546,15 +566,24 @@ fn functions_say_the_constants_of_their_module_and_heed_limits_of_registers() {
     .to_owned();
     let limited = text.replace("{\n", ".maxnreg 2\n{\n");
     let attributes = |runtime: &mut Runtime, image: usize| {
-        let key = runtime.kernel_of_image(image, "sum").expect("it is there");
-        runtime.function_attributes(key).expect("it is sound")
+        let key = runtime
+            .kernels()
+            .kernel_of_image(image, "sum")
+            .expect("it is there");
+        runtime
+            .kernels()
+            .function_attributes(key)
+            .expect("it is sound")
     };
-    let image = runtime.register_ptx(text);
+    let image = runtime.modules.register_ptx(text);
     let plain = attributes(&mut runtime, image);
     assert_eq!(plain.constant_bytes, 1004);
     assert!(plain.registers > 2, "{}", plain.registers);
-    runtime.limit_registers(image, 1).expect("it is loaded");
+    runtime
+        .kernels()
+        .limit_registers(image, 1)
+        .expect("it is loaded");
     assert_eq!(attributes(&mut runtime, image).registers, 1);
-    let image = runtime.register_ptx(limited);
+    let image = runtime.modules.register_ptx(limited);
     assert_eq!(attributes(&mut runtime, image).registers, 2);
 }

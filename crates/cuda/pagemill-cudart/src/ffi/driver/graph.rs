@@ -50,9 +50,11 @@ impl KernelNode {
             extra: self.extra,
         };
         // SAFETY: the program's lists have what the parameters of the kernel need, which it names beside them.
-        let block = runtime.prepare(key, &launch, |params, bytes| unsafe {
-            arguments.block(params, bytes)
-        })?;
+        let block = runtime
+            .kernels()
+            .prepare(key, &launch, |params, bytes| unsafe {
+                arguments.block(params, bytes)
+            })?;
         Ok(Work::Kernel(key, launch, block))
     }
 }

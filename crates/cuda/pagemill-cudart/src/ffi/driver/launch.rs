@@ -164,7 +164,7 @@ driver! { Context:
         let key = FunctionKey(address(function));
         // SAFETY: the program's `config` has as many attributes as it says.
         let shape = unsafe { described(config)? };
-        let clusters = with_runtime(|runtime| runtime.active_clusters(key, &shape))?;
+        let clusters = with_runtime(|runtime| runtime.kernels().active_clusters(key, &shape))?;
         to.put(clusters as c_int)
     }
 
@@ -172,19 +172,19 @@ driver! { Context:
         let key = FunctionKey(address(function));
         // SAFETY: the program's `config` has as many attributes as it says.
         let shape = unsafe { described(config)? };
-        let blocks = with_runtime(|runtime| runtime.largest_cluster(key, &shape))?;
+        let blocks = with_runtime(|runtime| runtime.kernels().largest_cluster(key, &shape))?;
         to.put(blocks as c_int)
     }
 
     fn cuOccupancyMaxPotentialBlockSize(grid: OutPtr<c_int>, block: OutPtr<c_int>, function: *const c_void, shared_of: Option<extern "C" fn(c_int) -> usize>, shared_bytes: usize, limit: c_int) {
         let key = FunctionKey(address(function));
         let shared = |threads: u32| shared_of.map_or(shared_bytes as u64, |shared| shared(threads as c_int) as u64);
-        let most = with_runtime(|runtime| Ok(runtime.function_attributes(key)?.max_threads_per_block))?;
+        let most = with_runtime(|runtime| Ok(runtime.kernels().function_attributes(key)?.max_threads_per_block))?;
         let most = u32::try_from(limit).ok().filter(|&limit| limit > 0).map_or(most, |limit| limit.min(most));
         let (mut best, mut best_threads, mut best_blocks) = (0, 0, 0);
         for threads in (32..=most.next_multiple_of(32).max(32)).rev().step_by(32).map(|threads| threads.min(most)) {
             let bytes = shared(threads);
-            let blocks = with_runtime(|runtime| runtime.blocks_per_sm(key, threads, bytes))?;
+            let blocks = with_runtime(|runtime| runtime.kernels().blocks_per_sm(key, threads, bytes))?;
             if blocks * threads > best {
                 (best, best_threads, best_blocks) = (blocks * threads, threads, blocks);
             }

@@ -87,7 +87,7 @@ unsafe fn load_data(to: OutPtr<*mut c_void>, code: *const c_void, options: &JitO
     let (loaded, most) = unsafe { (options.log(load(code))?, options.max_registers()) };
     if let Some(most) = most {
         let number = image(loaded)?;
-        with_runtime(|runtime| runtime.limit_registers(number, most))?;
+        with_runtime(|runtime| runtime.kernels().limit_registers(number, most))?;
     }
     to.put(loaded)
 }
@@ -107,16 +107,15 @@ fn function(to: OutPtr<*mut c_void>, module: *mut c_void, name: InText) -> Done 
     to.needed()?;
     let image = image(module)?;
     let name = name.get()?;
-    let key =
-        with_runtime(|runtime| runtime.kernel_of_image(image, name)).map_err(
-            |fault| match fault.code {
-                CudaError::INVALID_DEVICE_FUNCTION => Fault {
-                    code: CudaError::NOT_FOUND,
-                    ..fault
-                },
-                _ => fault,
+    let key = with_runtime(|runtime| runtime.kernels().kernel_of_image(image, name)).map_err(
+        |fault| match fault.code {
+            CudaError::INVALID_DEVICE_FUNCTION => Fault {
+                code: CudaError::NOT_FOUND,
+                ..fault
             },
-        )?;
+            _ => fault,
+        },
+    )?;
     to.put(key.0 as *mut c_void)
 }
 
@@ -128,7 +127,7 @@ fn global(
 ) -> Done {
     let image = image(module)?;
     let name = name.get()?;
-    let (at, size) = with_runtime(|runtime| runtime.global_of_image(image, name))?;
+    let (at, size) = with_runtime(|runtime| runtime.kernels().global_of_image(image, name))?;
     bytes.put_if_wanted(size as usize);
     to.put_if_wanted(at as *mut c_void);
     Ok(())
@@ -139,10 +138,10 @@ fn global(
 unsafe fn functions(to: *mut *mut c_void, room: c_uint, module: *mut c_void) -> Done {
     let image = image(module)?;
     let keys = with_runtime(|runtime| {
-        let names = runtime.kernel_names(image)?;
+        let names = runtime.kernels().kernel_names(image)?;
         names
             .iter()
-            .map(|name| runtime.kernel_of_image(image, name))
+            .map(|name| runtime.kernels().kernel_of_image(image, name))
             .collect::<Result<Vec<_>, _>>()
     })?;
     if to.is_null() {
@@ -157,7 +156,7 @@ unsafe fn functions(to: *mut *mut c_void, room: c_uint, module: *mut c_void) -> 
 
 fn function_count(module: *mut c_void) -> Result<usize, Fault> {
     let image = image(module)?;
-    with_runtime(|runtime| Ok(runtime.kernel_names(image)?.len()))
+    with_runtime(|runtime| Ok(runtime.kernels().kernel_names(image)?.len()))
 }
 
 /// The value of a `CUfunction_attribute`.
@@ -165,7 +164,7 @@ fn attribute(function: *const c_void, number: c_int) -> Result<c_int, Fault> {
     let key = FunctionKey(address(function));
     let (found, capability) = with_runtime(|runtime| {
         Ok((
-            runtime.function_attributes(key)?,
+            runtime.kernels().function_attributes(key)?,
             compute_capability(runtime),
         ))
     })?;
@@ -196,7 +195,7 @@ fn parameter(
 ) -> Done {
     let key = FunctionKey(address(function));
     let found = with_runtime(|runtime| {
-        let parameter = runtime.parameters(key)?.get(index);
+        let parameter = runtime.kernels().parameters(key)?.get(index);
         Ok(parameter.map(|parameter| (parameter.offset as usize, parameter.bytes as usize)))
     })?;
     let found = found.ok_or_else(|| Fault::silent(CudaError::INVALID_VALUE))?;
@@ -208,7 +207,7 @@ fn parameter(
 /// How many parameters a kernel has.
 fn count_parameters(function: *const c_void, to: OutPtr<usize>) -> Done {
     let key = FunctionKey(address(function));
-    let count = with_runtime(|runtime| Ok(runtime.parameters(key)?.len()))?;
+    let count = with_runtime(|runtime| Ok(runtime.kernels().parameters(key)?.len()))?;
     to.put(count)
 }
 
@@ -261,7 +260,7 @@ driver! { Context:
     }
 
     fn cuFuncGetModule(to: OutPtr<*mut c_void>, function: *const c_void) {
-        let image = with_runtime(|runtime| runtime.image_of(FunctionKey(address(function))))?;
+        let image = with_runtime(|runtime| runtime.modules.image_of(FunctionKey(address(function))))?;
         to.put(crate::ffi::library::handle(image))
     }
 
@@ -335,7 +334,7 @@ driver! { Init:
     }
 
     fn cuKernelGetLibrary(to: OutPtr<*mut c_void>, kernel: *const c_void) {
-        let image = with_runtime(|runtime| runtime.image_of(FunctionKey(address(kernel))))?;
+        let image = with_runtime(|runtime| runtime.modules.image_of(FunctionKey(address(kernel))))?;
         to.put(crate::ffi::library::handle(image))
     }
 

@@ -26,8 +26,8 @@ const PTX: &str = "
 fn kernel() -> (Runtime, FunctionKey) {
     let setting = Setting::from_text(SCENARIO).expect("it is sound");
     let mut runtime = Runtime::new(setting).expect("it can be built");
-    let image = runtime.register_ptx(PTX.to_owned());
-    let key = runtime.kernel_of_image(image, "keep");
+    let image = runtime.modules.register_ptx(PTX.to_owned());
+    let key = runtime.kernels().kernel_of_image(image, "keep");
     (runtime, key.expect("it is there"))
 }
 
@@ -56,7 +56,10 @@ fn kernels_ask_for_shared_memory_beyond_48_kib() {
     let plain = (48 << 10) - STATIC_BYTES;
     let most = (227 << 10) - STATIC_BYTES;
     let allowed = |runtime: &mut Runtime| {
-        let attributes = runtime.function_attributes(key).expect("it is sound");
+        let attributes = runtime
+            .kernels()
+            .function_attributes(key)
+            .expect("it is sound");
         attributes.max_dynamic_shared_bytes
     };
     assert_eq!(allowed(&mut runtime), plain);
@@ -69,17 +72,20 @@ fn kernels_ask_for_shared_memory_beyond_48_kib() {
         (most + 1, None, REFUSED),
     ] {
         if let Some(ask) = ask {
-            let asked = runtime.allow_dynamic_shared(key, ask as i32);
+            let asked = runtime.kernels().allow_dynamic_shared(key, ask as i32);
             assert_eq!(asked, Ok(()));
             assert_eq!(allowed(&mut runtime), ask);
         }
         let got = launch(&mut runtime, key, |launch| launch.shared_bytes = bytes);
         assert_eq!(got, said, "{bytes} bytes");
-        let blocks = runtime.blocks_per_sm(key, 32, bytes).expect("it is there");
+        let blocks = runtime
+            .kernels()
+            .blocks_per_sm(key, 32, bytes)
+            .expect("it is there");
         assert_eq!(blocks > 0, said.is_none(), "{bytes} bytes");
     }
     for ask in [-1, most as i32 + 1, 228 << 10] {
-        let asked = runtime.allow_dynamic_shared(key, ask);
+        let asked = runtime.kernels().allow_dynamic_shared(key, ask);
         assert_eq!(
             asked.map_err(|fault| fault.code),
             Err(CudaError::INVALID_VALUE)
@@ -87,18 +93,23 @@ fn kernels_ask_for_shared_memory_beyond_48_kib() {
     }
     for blocks in 1..=6 {
         let room = runtime
+            .kernels()
             .shared_bytes_beside(key, blocks, 32)
             .expect("they fit");
         assert_eq!(
             room,
             ((228 << 10) / u64::from(blocks) / 128 * 128) - 1024 - STATIC_BYTES
         );
-        let asked = runtime.allow_dynamic_shared(key, room as i32);
+        let asked = runtime.kernels().allow_dynamic_shared(key, room as i32);
         assert_eq!(asked, Ok(()));
-        assert_eq!(runtime.blocks_per_sm(key, 32, room), Ok(blocks));
-        runtime.allow_dynamic_shared(key, room as i32 + 128).ok();
+        assert_eq!(runtime.kernels().blocks_per_sm(key, 32, room), Ok(blocks));
+        runtime
+            .kernels()
+            .allow_dynamic_shared(key, room as i32 + 128)
+            .ok();
         assert!(
             runtime
+                .kernels()
                 .blocks_per_sm(key, 32, room + 128)
                 .is_ok_and(|found| found < blocks)
         );

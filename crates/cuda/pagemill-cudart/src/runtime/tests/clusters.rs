@@ -7,13 +7,14 @@ fn clusters_have_the_sizes_that_cuda_allows() {
         let mut setting = Setting::from_text(SCENARIO).expect("it is sound");
         setting.machine.sm.compute_capability = capability;
         let mut runtime = Runtime::new(setting).expect("it can be built");
-        let image = runtime.register_ptx(PTX.to_owned());
+        let image = runtime.modules.register_ptx(PTX.to_owned());
         let key = runtime
+            .kernels()
             .kernel_of_image(image, "store")
             .expect("it is there");
         let to = runtime.malloc(8).expect("there is room");
         let to = to.expect("not empty");
-        let allowed = runtime.allow_large_clusters(key, allows_large);
+        let allowed = runtime.kernels().allow_large_clusters(key, allows_large);
         allowed.expect("the kernel is there");
         let launch = Launch {
             grid: [grid, 1, 1],
@@ -46,8 +47,9 @@ fn clusters_that_are_resident_at_once_are_counted() {
     let (sms, most) = (sm.count, sm.shared_bytes_per_block_max());
     let shared_bytes = u64::from(most);
     let mut runtime = Runtime::new(setting).expect("it can be built");
-    let image = runtime.register_ptx(PTX.to_owned());
+    let image = runtime.modules.register_ptx(PTX.to_owned());
     let key = runtime
+        .kernels()
         .kernel_of_image(image, "store")
         .expect("it is there");
     for blocks in 1..=16 {
@@ -56,7 +58,7 @@ fn clusters_that_are_resident_at_once_are_counted() {
             cluster: Some([blocks, 1, 1]),
             ..one_thread(StreamId::LEGACY)
         };
-        let found = runtime.active_clusters(key, &launch);
+        let found = runtime.kernels().active_clusters(key, &launch);
         assert_eq!(
             found.map_err(|fault| fault.code),
             Ok(sms / blocks),
@@ -64,9 +66,10 @@ fn clusters_that_are_resident_at_once_are_counted() {
         );
     }
     let launch = one_thread(StreamId::LEGACY);
-    let largest = |runtime: &mut Runtime| runtime.largest_cluster(key, &launch).ok();
+    let largest = |runtime: &mut Runtime| runtime.kernels().largest_cluster(key, &launch).ok();
     assert_eq!(largest(&mut runtime), Some(8));
     runtime
+        .kernels()
         .allow_large_clusters(key, true)
         .expect("the kernel is there");
     assert_eq!(largest(&mut runtime), Some(16));
