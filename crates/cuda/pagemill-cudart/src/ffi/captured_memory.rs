@@ -12,7 +12,7 @@ pub(super) fn capture_malloc(stream: StreamId, bytes: usize) -> Result<Option<u6
         if !runtime.graphs.is_capturing(stream) {
             return Ok(None);
         }
-        let (work, address) = runtime.graph_allocation(bytes as u64)?;
+        let (work, address) = runtime.device.graph_allocation(bytes as u64)?;
         runtime.graphs.note(stream, work)?;
         Ok(Some(address))
     })

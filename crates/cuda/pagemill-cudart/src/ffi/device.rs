@@ -216,7 +216,7 @@ api! {
                 return Err(Fault::new(CudaError::INVALID_VALUE, message));
             }
             STACK_LIMIT => with_runtime(|runtime| {
-                runtime.device.set_stack_bytes(u32::try_from(value).unwrap_or(u32::MAX));
+                runtime.device.gpu.set_stack_bytes(u32::try_from(value).unwrap_or(u32::MAX));
                 Ok(())
             })?,
             HEAP_LIMIT => with_runtime(|runtime| runtime.device.set_heap_bytes(value as u64))?,
@@ -224,7 +224,7 @@ api! {
         }
         known.store(value, Ordering::Relaxed);
         with_runtime(|runtime| {
-            let facts = runtime.device.device_facts_mut();
+            let facts = runtime.device.gpu.device_facts_mut();
             facts.limits.insert(limit, value as u64);
             Ok(())
         })

@@ -54,7 +54,7 @@ extern "C" fn at_exit() {
         if let State::Ready(mut runtime) = last {
             let waiting = runtime.abandon_waiting();
             waiting.iter().for_each(|line| complain("exit", line));
-            print(&runtime.device.take_output());
+            print(&runtime.device.gpu.take_output());
             say_defects(&runtime.device.defects());
             note_kept(runtime.finish_results());
         }

@@ -35,7 +35,7 @@ api! {
         }
         // SAFETY: the program passes `node` as null or room for `AllocationNode`.
         let mut parameters = unsafe { node.read_unaligned() };
-        let (work, address) = with_runtime(|runtime| runtime.graph_allocation(parameters.bytes as u64))?;
+        let (work, address) = with_runtime(|runtime| runtime.device.graph_allocation(parameters.bytes as u64))?;
         parameters.address = address;
         // SAFETY: `after` is null or has `count` nodes; `node` is not null, and the program looks for the address there.
         unsafe {
@@ -57,7 +57,7 @@ api! {
 
     fn cudaDeviceGetGraphMemAttribute(device: c_int, attribute: c_int, to: OutPtr<u64>) {
         super::device::only(device)?;
-        let (now, most) = with_runtime(|runtime| Ok(runtime.graph_memory()))?;
+        let (now, most) = with_runtime(|runtime| Ok(runtime.graph_memory.bytes()))?;
         let value = match attribute {
             USED_NOW | RESERVED_NOW => now,
             USED_MOST | RESERVED_MOST => most,
@@ -72,7 +72,7 @@ api! {
             return Err(unknown(attribute));
         }
         with_runtime(|runtime| {
-            runtime.reset_graph_memory_peak();
+            runtime.graph_memory.reset_peak();
             Ok(())
         })
     }

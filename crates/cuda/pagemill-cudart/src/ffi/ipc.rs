@@ -14,7 +14,7 @@ api! {
 
     fn cudaIpcOpenMemHandle(to: OutPtr<*mut c_void>, handle: IpcBytes, _flags: c_uint) {
         to.needed()?;
-        let at = with_runtime(|runtime| runtime.import_memory(&handle.0))?;
+        let at = with_runtime(|runtime| runtime.shared.import_memory(&mut runtime.device, &handle.0))?;
         to.put(at as *mut c_void)
     }
 

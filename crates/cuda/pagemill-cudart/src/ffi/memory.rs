@@ -68,7 +68,7 @@ fn malloc(to: OutPtr<*mut c_void>, bytes: usize) -> Done {
     to.needed()?;
     let address = with_runtime(|runtime| {
         let address = runtime.malloc(bytes as u64)?;
-        if let Some(managed) = address.filter(|_| runtime.device.setting().managed) {
+        if let Some(managed) = address.filter(|_| runtime.device.setting.managed) {
             runtime.note_allocation(managed, call_stack::capture)?;
         }
         Ok(address)

@@ -211,7 +211,10 @@ fn enter_for<T>(
     match &mut *state {
         State::Ready(runtime) => {
             let result = work(runtime);
-            let (text, notes) = (runtime.device.take_output(), runtime.device.take_notes());
+            let (text, notes) = (
+                runtime.device.gpu.take_output(),
+                runtime.device.gpu.take_notes(),
+            );
             let found = runtime.device.take_new_findings();
             let kept = if is_use {
                 runtime.keep_results()
@@ -250,7 +253,7 @@ fn start() -> State {
     }
     match Runtime::new(setting) {
         Ok(mut runtime) => {
-            *runtime.device.device_facts_mut() = device::facts(&runtime);
+            *runtime.device.gpu.device_facts_mut() = device::facts(&runtime);
             State::Ready(Box::new(runtime))
         }
         Err(fault) => {
@@ -327,7 +330,7 @@ extern "C" fn peek_at_last_error() -> i32 {
 /// goes astray after it.
 fn is_of_lost_gpu(own: CudaError) -> bool {
     let state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    matches!(&*state, State::Ready(runtime) if runtime.lost() == Some(own))
+    matches!(&*state, State::Ready(runtime) if runtime.lost == Some(own))
 }
 
 #[unsafe(export_name = "pagemill_cudaGetErrorName")]

@@ -125,7 +125,7 @@ nvml! {
 
     fn nvmlDeviceGetName(own: *mut c_void, to: *mut c_char, room: c_uint) {
         only(own)?;
-        let name = with_runtime(|runtime| Ok(runtime.device.setting().machine_title.clone()))?;
+        let name = with_runtime(|runtime| Ok(runtime.device.setting.machine_title.clone()))?;
         // SAFETY: the program passes `to` as null or room for its text.
         unsafe { give_text(to, room, &name) }
     }

@@ -94,7 +94,7 @@ api! {
         }
         // SAFETY: the program passes null or `cudaMemPoolProps`, whose second number names the handles that others get.
         let handles = unsafe { properties.cast::<[c_int; 2]>().read_unaligned() }[1];
-        if handles != 0 && with_runtime(|runtime| Ok(runtime.device.setting().managed))? {
+        if handles != 0 && with_runtime(|runtime| Ok(runtime.device.setting.managed))? {
             let message = "a memory pool whose memory is handed to other processes cannot be managed: run the program without --managed";
             return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
         }

@@ -44,7 +44,7 @@ type Field = (usize, Option<usize>, Value);
 /// The structure as the program expects it; what is not known of a simulated GPU is zero.
 pub(super) fn device_properties(runtime: &Runtime, layout: Layout) -> Vec<u8> {
     let mut structure = vec![0u8; layout.bytes()];
-    let mut name = runtime.device.setting().machine_title.clone().into_bytes();
+    let mut name = runtime.device.setting.machine_title.clone().into_bytes();
     name.truncate(255);
     structure[..name.len()].copy_from_slice(&name);
     for (twelve, thirteen, value) in fields(runtime) {
@@ -71,7 +71,7 @@ pub(super) fn device_properties(runtime: &Runtime, layout: Layout) -> Vec<u8> {
 
 fn fields(runtime: &Runtime) -> Vec<Field> {
     let attribute = |number| Value::Int(attribute(runtime, number).unwrap_or(0));
-    let sm = runtime.device.machine().sm;
+    let sm = runtime.device.setting.machine.sm;
     let shared = |bytes: u32| Value::Size(bytes.into());
     let threads = sm.max_threads_per_block as i32;
     vec![
@@ -161,7 +161,7 @@ fn memory_clock(machine: &GpuMachine) -> u64 {
 
 /// The value of a `cudaDeviceAttr`: 0 for what this GPU does not have, `None` for what is no attribute.
 pub(super) fn attribute(runtime: &Runtime, number: i32) -> Option<i32> {
-    let machine = runtime.device.machine();
+    let machine = &runtime.device.setting.machine;
     let sm = &machine.sm;
     let kilohertz = |hertz: u64| i32::try_from(hertz / 1000).unwrap_or(i32::MAX);
     let bus_bits = || {

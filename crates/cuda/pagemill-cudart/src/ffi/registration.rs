@@ -160,11 +160,7 @@ unsafe extern "C" fn register_function(
     guard("__cudaRegisterFunction", || {
         // SAFETY: nvcc's code passes the handle that `register_fat_binary` has given it.
         let (image, name) = (unsafe { image(handle) }?, name.get()?);
-        register(|runtime| {
-            runtime
-                .modules
-                .register_function(image, address(stub), name)
-        })
+        register(|runtime| runtime.modules.add_function(image, address(stub), name))
     });
 }
 
@@ -189,7 +185,7 @@ unsafe extern "C" fn register_variable(
         register(|runtime| {
             runtime
                 .modules
-                .register_variable(image, shadow, name, bytes as u64)
+                .add_variable(image, shadow, name, bytes as u64)
         })
     });
 }

@@ -188,7 +188,7 @@ unsafe fn run_step(work: &Work, at: Moment) -> Result<Moment, Fault> {
 /// As [`submit`].
 unsafe fn run_conditional(node: &Conditional, at: Moment) -> Result<Moment, Fault> {
     let mut end = at;
-    while let Some(body) = with_runtime(|runtime| Ok(runtime.chosen_body(node)))? {
+    while let Some(body) = with_runtime(|runtime| Ok(runtime.device.chosen_body(node)))? {
         if node.repeats() && !node.may_end() {
             let message = "the body of a while node has no kernel that could end it";
             // As a kernel that does not end: the GPU is lost.

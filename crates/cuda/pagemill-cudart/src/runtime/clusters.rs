@@ -120,6 +120,6 @@ impl Kernels<'_> {
             .iter()
             .fold(1u32, |all, &one| all.saturating_mul(one));
         let per_sm = self.blocks_per_sm(key, threads, launch.shared_bytes)?;
-        Ok(u64::from(per_sm) * u64::from(self.device.machine().sm.count))
+        Ok(u64::from(per_sm) * u64::from(self.device.setting.machine.sm.count))
     }
 }

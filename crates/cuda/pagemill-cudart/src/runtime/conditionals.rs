@@ -1,6 +1,7 @@
 //! Conditional nodes of graphs: handles whose values kernels set, and bodies that run by them.
 
 use super::Runtime;
+use super::device::Device;
 use super::graphs::{Graphs, unknown};
 use super::work::{Choice, Conditional, Step, Work};
 use crate::error::Fault;
@@ -43,6 +44,15 @@ impl Graphs {
     }
 }
 
+impl Device {
+    /// The body of a node that runs now.
+    pub fn chosen_body(&self, node: &Conditional) -> Option<Vec<Step>> {
+        let value = self.gpu.conditional(node.handle);
+        let body = node.choice.body(value, node.bodies.len())?;
+        node.bodies.get(body).cloned()
+    }
+}
+
 impl Runtime {
     /// Gives the handles of all conditional nodes in `steps` their initial values.
     pub fn begin_conditionals(&mut self, steps: &[Step]) {
@@ -57,12 +67,5 @@ impl Runtime {
                 self.begin_conditionals(body);
             }
         }
-    }
-
-    /// The body of a node that runs now.
-    pub fn chosen_body(&self, node: &Conditional) -> Option<Vec<Step>> {
-        let value = self.device.gpu.conditional(node.handle);
-        let body = node.choice.body(value, node.bodies.len())?;
-        node.bodies.get(body).cloned()
     }
 }

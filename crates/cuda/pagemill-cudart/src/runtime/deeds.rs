@@ -103,6 +103,124 @@ impl Device {
     }
 }
 
+impl Deeds {
+    /// The launch has ended, or something stopped it, or it waits for others: then no order is known any more.
+    pub(super) fn launch_ended(
+        &mut self,
+        device: &mut Device,
+        begun: Option<Begun>,
+        is_done: bool,
+    ) {
+        let Some(begun) = begun else {
+            return;
+        };
+        if !is_done {
+            self.pending.clear();
+            return;
+        }
+        let span = LaunchSpan::new(begun.from, device.gpu.device_memory().check_time());
+        self.add_deed(
+            device,
+            Pending {
+                mark: begun.mark,
+                stream: begun.stream,
+                deed: Deed::Launch(span),
+                uses: None,
+            },
+            &begun.knows,
+        );
+    }
+
+    /// Looks for those that the new deed does not know, and remembers it.
+    fn add_deed(&mut self, device: &mut Device, new: Pending, knows: &Knows) {
+        let unknown = |old: &Pending| !knows.has(old.mark);
+        let is_alone = !self.pending.iter().any(unknown);
+        self.pending.push(new);
+        let at = self.pending.len() - 1;
+        if !is_alone || device.has_watched_memory() {
+            self.read_traces_of(device, at);
+        }
+        let mut races = Vec::new();
+        let (olds, new) = self.pending.split_at(at);
+        for old in olds
+            .iter()
+            .filter(|old| unknown(old) && !old.may_meet(&new[0]))
+        {
+            if let (Some(earlier), Some(later)) = (&old.uses, &new[0].uses) {
+                let found = clashes(earlier, later);
+                races.extend(
+                    found
+                        .into_iter()
+                        .map(|clash| (old.name(), old.stream, clash)),
+                );
+            }
+        }
+        let (name, stream) = (new[0].name(), new[0].stream);
+        for (other, other_stream, clash) in races {
+            device.report_race((name, stream), (other, other_stream), &clash);
+        }
+        self.watch_writes(device, at);
+        self.bound_pending();
+    }
+
+    fn bound_pending(&mut self) {
+        let pending = &mut self.pending;
+        let mut uses: usize = pending.iter().map(Pending::uses).sum();
+        let mut dropped = 0;
+        while pending.len() - dropped > PENDING_MAX || uses > USES_MAX && dropped < pending.len() {
+            uses -= pending[dropped].uses();
+            dropped += 1;
+        }
+        pending.drain(..dropped);
+    }
+
+    fn read_traces(&mut self, device: &Device, wanted: impl Fn(&Pending) -> bool) {
+        for at in 0..self.pending.len() {
+            if wanted(&self.pending[at]) {
+                self.read_traces_of(device, at);
+            }
+        }
+    }
+
+    /// Looks up what the launches of a deed did.
+    fn read_traces_of(&mut self, device: &Device, at: usize) {
+        let pending = &mut self.pending[at];
+        if let (Deed::Launch(span), None) = (&pending.deed, &pending.uses) {
+            let traces = device.gpu.device_memory().traces(span).unwrap_or_default();
+            pending.uses = Some(Uses::of_kernels(traces));
+        }
+    }
+
+    /// The CPU touched these addresses since the last call.
+    pub(super) fn note_touches(&mut self, device: &mut Device, addresses: &[u64]) {
+        for &address in addresses {
+            let Some((start, bytes)) = device.allocation(address) else {
+                continue;
+            };
+            let page = address & !(PAGE_BYTES - 1);
+            let (first, end) = (page.max(start), (page + PAGE_BYTES).min(start + bytes));
+            let race = self.pending.iter().find_map(|own| {
+                let (bytes, any) = own.uses.as_ref()?.written(first, end);
+                let is_race = bytes == end - first && !own.has_released();
+                any.filter(|_| is_race)
+                    .map(|own_use| (own.name(), own.stream, own_use))
+            });
+            if let Some((name, stream, written)) = race {
+                device.report_touch(name, stream, first, &written);
+            }
+        }
+    }
+
+    /// Closes the pages that a deed writes, so that the CPU's touch is seen.
+    fn watch_writes(&mut self, device: &mut Device, at: usize) {
+        let Some(uses) = &self.pending[at].uses else {
+            return;
+        };
+        let written: Vec<(u64, u64)> = uses.writes.iter().map(|own| (own.start, own.end)).collect();
+        device.close_watched_pages(&written);
+    }
+}
+
 impl Runtime {
     fn looks_at_order(&self) -> bool {
         self.device.setting.check && !self.streams.has_waiting()
@@ -115,7 +233,8 @@ impl Runtime {
         }
         let (mark, knows) = self.streams.deed(stream)?;
         // The launch hides what those before it left.
-        self.read_traces(|pending| !knows.has(pending.mark));
+        self.deeds
+            .read_traces(&self.device, |pending| !knows.has(pending.mark));
         let from = self.device.gpu.device_memory().check_time();
         Ok(Some(Begun {
             mark,
@@ -123,27 +242,6 @@ impl Runtime {
             stream,
             from,
         }))
-    }
-
-    /// The launch has ended, or something stopped it, or it waits for others: then no order is known any more.
-    pub(super) fn launch_ended(&mut self, begun: Option<Begun>, is_done: bool) {
-        let Some(begun) = begun else {
-            return;
-        };
-        if !is_done {
-            self.deeds.pending.clear();
-            return;
-        }
-        let span = LaunchSpan::new(begun.from, self.device.gpu.device_memory().check_time());
-        self.add_deed(
-            Pending {
-                mark: begun.mark,
-                stream: begun.stream,
-                deed: Deed::Launch(span),
-                uses: None,
-            },
-            &begun.knows,
-        );
     }
 
     /// A copy between two sides in `stream`.
@@ -222,81 +320,16 @@ impl Runtime {
             return Ok(());
         }
         let (mark, knows) = self.streams.deed(stream)?;
-        self.read_traces(|pending| !knows.has(pending.mark));
+        self.deeds
+            .read_traces(&self.device, |pending| !knows.has(pending.mark));
         let pending = Pending {
             mark,
             stream,
             deed: Deed::Call(name),
             uses: Some(uses),
         };
-        self.add_deed(pending, &knows);
+        self.deeds.add_deed(&mut self.device, pending, &knows);
         Ok(())
-    }
-
-    /// Looks for those that the new deed does not know, and remembers it.
-    fn add_deed(&mut self, new: Pending, knows: &Knows) {
-        let unknown = |old: &Pending| !knows.has(old.mark);
-        let is_alone = !self.deeds.pending.iter().any(unknown);
-        self.deeds.pending.push(new);
-        let at = self.deeds.pending.len() - 1;
-        if !is_alone || self.device.has_watched_memory() {
-            self.read_traces_of(at);
-        }
-        let mut races = Vec::new();
-        let (olds, new) = self.deeds.pending.split_at(at);
-        for old in olds
-            .iter()
-            .filter(|old| unknown(old) && !old.may_meet(&new[0]))
-        {
-            if let (Some(earlier), Some(later)) = (&old.uses, &new[0].uses) {
-                let found = clashes(earlier, later);
-                races.extend(
-                    found
-                        .into_iter()
-                        .map(|clash| (old.name(), old.stream, clash)),
-                );
-            }
-        }
-        let (name, stream) = (new[0].name(), new[0].stream);
-        for (other, other_stream, clash) in races {
-            self.device
-                .report_race((name, stream), (other, other_stream), &clash);
-        }
-        self.watch_writes(at);
-        self.bound_pending();
-    }
-
-    fn bound_pending(&mut self) {
-        let pending = &mut self.deeds.pending;
-        let mut uses: usize = pending.iter().map(Pending::uses).sum();
-        let mut dropped = 0;
-        while pending.len() - dropped > PENDING_MAX || uses > USES_MAX && dropped < pending.len() {
-            uses -= pending[dropped].uses();
-            dropped += 1;
-        }
-        pending.drain(..dropped);
-    }
-
-    fn read_traces(&mut self, wanted: impl Fn(&Pending) -> bool) {
-        for at in 0..self.deeds.pending.len() {
-            if wanted(&self.deeds.pending[at]) {
-                self.read_traces_of(at);
-            }
-        }
-    }
-
-    /// Looks up what the launches of a deed did.
-    fn read_traces_of(&mut self, at: usize) {
-        let pending = &mut self.deeds.pending[at];
-        if let (Deed::Launch(span), None) = (&pending.deed, &pending.uses) {
-            let traces = self
-                .device
-                .gpu
-                .device_memory()
-                .traces(span)
-                .unwrap_or_default();
-            pending.uses = Some(Uses::of_kernels(traces));
-        }
     }
 
     /// The host has waited: what it knows of is over.
@@ -328,35 +361,6 @@ impl Runtime {
             let _ = crate::managed::take_places();
             self.return_touched();
         }
-    }
-
-    /// The CPU touched these addresses since the last call.
-    pub(super) fn note_touches(&mut self, addresses: &[u64]) {
-        for &address in addresses {
-            let Some((start, bytes)) = self.device.allocation(address) else {
-                continue;
-            };
-            let page = address & !(PAGE_BYTES - 1);
-            let (first, end) = (page.max(start), (page + PAGE_BYTES).min(start + bytes));
-            let race = self.deeds.pending.iter().find_map(|own| {
-                let (bytes, any) = own.uses.as_ref()?.written(first, end);
-                let is_race = bytes == end - first && !own.has_released();
-                any.filter(|_| is_race)
-                    .map(|own_use| (own.name(), own.stream, own_use))
-            });
-            if let Some((name, stream, written)) = race {
-                self.device.report_touch(name, stream, first, &written);
-            }
-        }
-    }
-
-    /// Closes the pages that a deed writes, so that the CPU's touch is seen.
-    fn watch_writes(&mut self, at: usize) {
-        let Some(uses) = &self.deeds.pending[at].uses else {
-            return;
-        };
-        let written: Vec<(u64, u64)> = uses.writes.iter().map(|own| (own.start, own.end)).collect();
-        self.device.close_watched_pages(&written);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pagemill_ptx::Defect;
-use pagemill_sim::{Gpu, GpuMachine, Options, TransferMode};
+use pagemill_sim::{Gpu, Options, TransferMode};
 use pagemill_types::Picos;
 
 use super::memory::Block;
@@ -19,8 +19,8 @@ type Blocks = BTreeMap<u64, Block>;
 
 /// One simulated GPU, and the program's memory.
 pub struct Device {
-    pub(super) setting: Setting,
-    pub(super) gpu: Gpu,
+    pub(crate) setting: Setting,
+    pub(crate) gpu: Gpu,
     pub(super) blocks: Blocks,
 }
 
@@ -50,28 +50,8 @@ impl Device {
     /// Compute capability times ten, as programs read it: that of the machine, but at least what today's compilers make
     /// code for.
     pub fn compute_capability(&self) -> u32 {
-        let own = self.machine().sm.compute_capability;
+        let own = self.setting.machine.sm.compute_capability;
         own.max(CAPABILITY_MIN)
-    }
-
-    /// What it is made of.
-    pub fn setting(&self) -> &Setting {
-        &self.setting
-    }
-
-    /// The GPU's values.
-    pub fn machine(&self) -> &GpuMachine {
-        &self.setting.machine
-    }
-
-    /// What kernels printed since the last call.
-    pub fn take_output(&mut self) -> String {
-        self.gpu.take_output()
-    }
-
-    /// What users should know about kernels that ran on regardless, since the last call.
-    pub fn take_notes(&mut self) -> Vec<String> {
-        self.gpu.take_notes()
     }
 
     /// Mistakes of kernels that were found since the last call and had not been found before, a line each.

@@ -9,11 +9,6 @@ use pagemill_wire::FailedLaunches;
 const CAUSES_MAX: usize = 256;
 
 impl Runtime {
-    /// Launches that failed so far, in the order of the first of each kernel and cause.
-    pub fn failed_launches(&self) -> &[FailedLaunches] {
-        &self.failed
-    }
-
     /// Does `work` for a launch of the kernel `key`, as [`Runtime::call`] does, and notes it if it fails.
     ///
     /// # Errors
@@ -36,7 +31,7 @@ impl Runtime {
             Err(_) => format!("{:#x}", key.0),
         };
         let status = fault.code.name();
-        let cause = match (&fault.message, self.lost()) {
+        let cause = match (&fault.message, self.lost) {
             (Some(message), _) => message.clone(),
             (None, Some(_)) => "an earlier kernel stopped the GPU".to_owned(),
             (None, None) => fault.code.description().to_owned(),

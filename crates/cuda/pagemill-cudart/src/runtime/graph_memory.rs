@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use pagemill_types::VirtAddr;
 
+use super::device::Device;
 use super::memory::{Block, Kind};
 use super::streams::StreamId;
 use super::{Runtime, Work};
@@ -15,7 +16,7 @@ const ALIGN_BYTES: u64 = 512;
 
 /// What is allocated by graphs.
 #[derive(Debug, Default)]
-pub(super) struct GraphMemory {
+pub struct GraphMemory {
     live: BTreeMap<u64, u64>,
     most_bytes: u64,
 }
@@ -29,22 +30,30 @@ impl GraphMemory {
     pub(super) fn forget(&mut self, address: u64) {
         self.live.remove(&address);
     }
+
+    /// Bytes that graphs have allocated now, and at most since [`GraphMemory::reset_peak`].
+    pub fn bytes(&self) -> (u64, u64) {
+        (self.used(), self.most_bytes)
+    }
+
+    /// Counts the most bytes anew.
+    pub fn reset_peak(&mut self) {
+        self.most_bytes = self.used();
+    }
 }
 
-impl Runtime {
+impl Device {
     /// Work that allocates `bytes`, and where they will be.
     ///
     /// # Errors
     /// More addresses than there are.
     pub fn graph_allocation(&mut self, bytes: u64) -> Result<(Work, u64), Fault> {
-        let address = self
-            .device
-            .gpu
-            .reserve_addresses(bytes.max(1), ALIGN_BYTES)?
-            .0;
+        let address = self.gpu.reserve_addresses(bytes.max(1), ALIGN_BYTES)?.0;
         Ok((Work::Allocate { address, bytes }, address))
     }
+}
 
+impl Runtime {
     /// Allocates in its turn in `stream`. Memory of an earlier launch that was never freed stays as it is.
     ///
     /// # Errors
@@ -65,15 +74,5 @@ impl Runtime {
         let used = self.graph_memory.used();
         self.graph_memory.most_bytes = self.graph_memory.most_bytes.max(used);
         Ok(())
-    }
-
-    /// Bytes that graphs have allocated now, and at most since [`Runtime::reset_graph_memory_peak`].
-    pub fn graph_memory(&self) -> (u64, u64) {
-        (self.graph_memory.used(), self.graph_memory.most_bytes)
-    }
-
-    /// Counts the most bytes anew.
-    pub fn reset_graph_memory_peak(&mut self) {
-        self.graph_memory.most_bytes = self.graph_memory.used();
     }
 }

@@ -97,10 +97,6 @@ fn other_type(node: u64) -> Fault {
     Fault::new(CudaError::INVALID_VALUE, message)
 }
 
-fn capture_fault(code: CudaError, message: &str) -> Fault {
-    Fault::new(code, message)
-}
-
 impl Graphs {
     /// Makes an empty graph.
     pub fn create_graph(&mut self) -> u64 {
@@ -240,7 +236,7 @@ impl Graphs {
     ) -> Result<(), Fault> {
         let Some((graph, _)) = self.capture_of(stream) else {
             let message = "the stream is not captured";
-            return Err(capture_fault(CudaError::ILLEGAL_STATE, message));
+            return Err(Fault::new(CudaError::ILLEGAL_STATE, message));
         };
         let own = &self.graph(graph)?.nodes;
         if let Some(&missing) = nodes.iter().find(|node| !own.contains_key(node)) {
@@ -340,7 +336,7 @@ impl Graphs {
     pub fn note(&mut self, stream: StreamId, work: Work) -> Result<(), Fault> {
         let Some((graph, after)) = self.capture_of(stream) else {
             let message = "the stream is not captured";
-            return Err(capture_fault(CudaError::STREAM_CAPTURE_UNMATCHED, message));
+            return Err(Fault::new(CudaError::STREAM_CAPTURE_UNMATCHED, message));
         };
         let node = self.add_node(graph, &after, work)?;
         if let Some(capture) = self.captures.get_mut(&stream) {
@@ -395,7 +391,7 @@ impl Graphs {
         }) = found.filter(|own| own.is_origin).cloned()
         else {
             let message = "no capture began in this stream";
-            return Err(capture_fault(CudaError::STREAM_CAPTURE_UNMATCHED, message));
+            return Err(Fault::new(CudaError::STREAM_CAPTURE_UNMATCHED, message));
         };
         let mut reached = last;
         let mut open: Vec<u64> = reached.iter().copied().collect();
@@ -419,7 +415,7 @@ impl Graphs {
             self.graphs.remove(&graph);
         }
         let message = "another stream of the capture has work that the first one does not wait for";
-        Err(capture_fault(CudaError::STREAM_CAPTURE_UNJOINED, message))
+        Err(Fault::new(CudaError::STREAM_CAPTURE_UNJOINED, message))
     }
 }
 
@@ -494,10 +490,7 @@ impl Runtime {
         if stream.is_legacy() || self.graphs.is_capturing(stream) {
             let message =
                 "the default stream, and one that is captured already, cannot be captured";
-            return Err(capture_fault(
-                CudaError::STREAM_CAPTURE_UNSUPPORTED,
-                message,
-            ));
+            return Err(Fault::new(CudaError::STREAM_CAPTURE_UNSUPPORTED, message));
         }
         Ok(())
     }

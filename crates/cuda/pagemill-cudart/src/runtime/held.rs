@@ -95,17 +95,8 @@ impl Streams {
         items.any(|item| matches!(item.work, Work::Record(own) | Work::Wait(own) if own == event))
     }
 
-    /// Holds the record of an event back.
-    pub(super) fn hold_record(&mut self, stream: StreamId, event: u64) {
-        self.hold_mark(stream, Work::Record(event));
-    }
-
-    /// Holds back that a stream waits for an event.
-    pub(super) fn hold_wait(&mut self, stream: StreamId, event: u64) {
-        self.hold_mark(stream, Work::Wait(event));
-    }
-
-    fn hold_mark(&mut self, stream: StreamId, work: Work) {
+    /// Holds back that an event is recorded or waited for.
+    pub(super) fn hold_mark(&mut self, stream: StreamId, work: Work) {
         self.held.items.push_back(Item {
             stream,
             work,

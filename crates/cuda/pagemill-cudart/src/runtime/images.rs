@@ -190,14 +190,14 @@ impl Modules {
     }
 
     /// The host stub at address `stub` stands for the kernel `name` of an image.
-    pub fn register_function(&mut self, image: usize, stub: u64, name: &str) {
+    pub fn add_function(&mut self, image: usize, stub: u64, name: &str) {
         let name = name.into();
         let number = self.number(KernelName { image, name });
         self.stubs.insert(stub, number);
     }
 
     /// The host variable at `shadow` stands for the variable `name` of an image.
-    pub fn register_variable(&mut self, image: usize, shadow: u64, name: &str, bytes: u64) {
+    pub fn add_variable(&mut self, image: usize, shadow: u64, name: &str, bytes: u64) {
         let name = name.to_owned();
         let variable = Variable { image, name, bytes };
         self.variables.insert(shadow, variable);
@@ -376,7 +376,7 @@ impl Runtime {
         let managed = &mut self.modules.images[image].managed;
         managed.insert(name.to_owned(), address);
         // As a symbol, a managed variable is what the host sees: itself.
-        self.modules.register_variable(image, address, name, bytes);
+        self.modules.add_variable(image, address, name, bytes);
         Ok(address)
     }
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use pagemill_types::VirtAddr;
 
 use super::Runtime;
+use super::device::Device;
 use super::memory::{Block, Kind};
 use crate::error::{CudaError, Fault};
 use crate::managed::{Origin, SharedMemory};
@@ -22,7 +23,7 @@ const EVENT: u64 = u64::from_le_bytes(*b"pgm-evt1");
 
 /// Memory that this process shares with others.
 #[derive(Debug, Default)]
-pub(super) struct SharedWithOthers {
+pub struct SharedWithOthers {
     /// Handed out, by its address here.
     exports: BTreeMap<u64, SharedMemory>,
     /// Of others, by its address here: where it is from, and how often it was opened.
@@ -70,6 +71,38 @@ fn system(what: &str, error: &std::io::Error) -> Fault {
     Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
 }
 
+impl SharedWithOthers {
+    /// `cudaIpcOpenMemHandle`: where the memory of a handle is in this process.
+    ///
+    /// # Errors
+    /// If it is no handle, of this process, or its memory is gone.
+    pub fn import_memory(&mut self, device: &mut Device, handle: &IpcHandle) -> Result<u64, Fault> {
+        let origin = read(MEMORY, handle)?;
+        if origin.process == std::process::id() {
+            let message = "a process cannot open a handle of its own memory";
+            return Err(Fault::new(CudaError::INVALID_CONTEXT, message));
+        }
+        let known = self.imports.iter_mut();
+        if let Some((&address, (_, _, opened))) = { known }.find(|(_, (own, ..))| *own == origin) {
+            *opened += 1;
+            return Ok(address);
+        }
+        let (shared, memory) = SharedMemory::open(&origin).map_err(|error| {
+            let what = format!("the memory of process {} cannot be opened", origin.process);
+            system(&what, &error)
+        })?;
+        let bytes = memory.len() as u64;
+        let address = device.gpu.reserve_addresses(bytes, 1)?.0;
+        device
+            .gpu
+            .lend_fixed("cudaIpcOpenMemHandle", VirtAddr(address), memory)?;
+        self.imports.insert(address, (origin, shared, 1));
+        let kind = Kind::Imported;
+        device.blocks.insert(address, Block { bytes, kind });
+        Ok(address)
+    }
+}
+
 impl Runtime {
     /// `cudaIpcGetMemHandle`: a handle of the allocation that holds `address`.
     ///
@@ -105,36 +138,6 @@ impl Runtime {
         Ok(write(MEMORY, &origin))
     }
 
-    /// `cudaIpcOpenMemHandle`: where the memory of a handle is in this process.
-    ///
-    /// # Errors
-    /// If it is no handle, of this process, or its memory is gone.
-    pub fn import_memory(&mut self, handle: &IpcHandle) -> Result<u64, Fault> {
-        let origin = read(MEMORY, handle)?;
-        if origin.process == std::process::id() {
-            let message = "a process cannot open a handle of its own memory";
-            return Err(Fault::new(CudaError::INVALID_CONTEXT, message));
-        }
-        let known = self.shared.imports.iter_mut();
-        if let Some((&address, (_, _, opened))) = { known }.find(|(_, (own, ..))| *own == origin) {
-            *opened += 1;
-            return Ok(address);
-        }
-        let (shared, memory) = SharedMemory::open(&origin).map_err(|error| {
-            let what = format!("the memory of process {} cannot be opened", origin.process);
-            system(&what, &error)
-        })?;
-        let bytes = memory.len() as u64;
-        let address = self.device.gpu.reserve_addresses(bytes, 1)?.0;
-        self.device
-            .gpu
-            .lend_fixed("cudaIpcOpenMemHandle", VirtAddr(address), memory)?;
-        self.shared.imports.insert(address, (origin, shared, 1));
-        let kind = Kind::Imported;
-        self.device.blocks.insert(address, Block { bytes, kind });
-        Ok(address)
-    }
-
     /// `cudaIpcCloseMemHandle`.
     ///
     /// # Errors
@@ -161,7 +164,7 @@ impl Runtime {
     /// # Errors
     /// If there is no such event.
     pub fn export_event(&self, event: u64) -> Result<IpcHandle, Fault> {
-        self.streams.check_event(event)?;
+        self.streams.event(event)?;
         let origin = Origin {
             process: std::process::id(),
             descriptor: 0,

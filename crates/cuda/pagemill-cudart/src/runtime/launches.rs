@@ -1,7 +1,7 @@
 //! Kernels: launching them, and what they need.
 
 use pagemill_ptx::{ClusterNeeds, Kernel, Param, Patience, readable_list};
-use pagemill_sim::{DeviceFacts, GridShape, LaunchEnd, LaunchShape, occupancy};
+use pagemill_sim::{GridShape, LaunchEnd, LaunchShape, occupancy};
 
 use super::Runtime;
 use super::device::Device;
@@ -75,16 +75,6 @@ impl Device {
             return Err(Fault::new(CudaError::INVALID_VALUE, message));
         }
         Ok(())
-    }
-
-    /// What kernels learn when they ask about the device.
-    pub fn device_facts_mut(&mut self) -> &mut DeviceFacts {
-        self.gpu.device_facts_mut()
-    }
-
-    /// Gives each thread of later launches a stack of `bytes`.
-    pub fn set_stack_bytes(&mut self, bytes: u32) {
-        self.gpu.set_stack_bytes(bytes);
     }
 
     /// Gives `malloc` in kernels a heap of `bytes`.
@@ -325,7 +315,11 @@ impl Runtime {
         if end.is_err() {
             self.device.close_pages_on_gpu(at);
         }
-        self.launch_ended(begun, matches!(&end, Ok(LaunchEnd::Done(_))));
+        self.deeds.launch_ended(
+            &mut self.device,
+            begun,
+            matches!(&end, Ok(LaunchEnd::Done(_))),
+        );
         self.launched(key, launch.stream, end?)
     }
 }

@@ -71,12 +71,13 @@ pub struct Runtime {
     arrays: Arrays,
     mipmaps: Mipmaps,
     pub(crate) graphs: Graphs,
-    graph_memory: GraphMemory,
-    virtual_memory: VirtualMemory,
-    shared: SharedWithOthers,
+    pub(crate) graph_memory: GraphMemory,
+    pub(crate) virtual_memory: VirtualMemory,
+    pub(crate) shared: SharedWithOthers,
     /// Device code of the program.
     pub modules: Modules,
-    lost: Option<CudaError>,
+    /// The error that every call returns once a kernel has gone astray.
+    pub(crate) lost: Option<CudaError>,
     failed: Vec<FailedLaunches>,
     kept: Kept,
     /// Hints that are given for the program, if there is a plan.
@@ -129,11 +130,6 @@ impl Runtime {
             self.lost = Some(fault.code);
         }
         result
-    }
-
-    /// The error that every call returns once a kernel has gone astray.
-    pub fn lost(&self) -> Option<CudaError> {
-        self.lost
     }
 
     /// Waits for everything and returns its result.

@@ -290,7 +290,8 @@ impl Runtime {
         }
         managed::expect_touches();
         if self.device.setting.check {
-            self.note_touches(&managed::take_places());
+            self.deeds
+                .note_touches(&mut self.device, &managed::take_places());
         }
         let mut at = self.streams.host();
         for block in self.device.blocks.values_mut() {

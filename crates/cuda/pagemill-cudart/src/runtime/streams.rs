@@ -7,6 +7,7 @@ use pagemill_types::Picos;
 use super::Runtime;
 use super::held::Held;
 use super::moments::{Knows, Mark, Moment};
+use super::work::Work;
 use crate::error::{CudaError, Fault};
 
 /// A stream: 0 and 1 are the default stream of the process, 2 that of a thread, others were created.
@@ -238,7 +239,7 @@ impl Streams {
         streams.fold(self.host.at.max(self.legacy.at), Picos::max)
     }
 
-    fn event(&self, event: u64) -> Result<Option<&Moment>, Fault> {
+    pub(super) fn event(&self, event: u64) -> Result<Option<&Moment>, Fault> {
         let known = self.events.get(&event).map(Option::as_ref);
         known.ok_or_else(|| {
             let message = format!("there is no event {event:#x}");
@@ -286,14 +287,6 @@ impl Streams {
     /// If there is no such stream.
     pub fn is_non_blocking(&self, stream: StreamId) -> Result<bool, Fault> {
         Ok(!stream.is_legacy() && !self.stream(stream)?.blocking)
-    }
-
-    /// Whether there is such an event.
-    ///
-    /// # Errors
-    /// If not.
-    pub(super) fn check_event(&self, event: u64) -> Result<(), Fault> {
-        self.event(event).map(|_| ())
     }
 
     /// Makes an event.
@@ -374,7 +367,7 @@ impl Runtime {
             return Ok(());
         }
         if self.streams.is_held(stream) {
-            self.streams.hold_record(stream, event);
+            self.streams.hold_mark(stream, Work::Record(event));
             return Ok(());
         }
         let at = self.streams.start(stream)?;
@@ -403,7 +396,7 @@ impl Runtime {
             return Ok(());
         }
         if self.streams.is_held(stream) || self.streams.is_event_held(event) {
-            self.streams.hold_wait(stream, event);
+            self.streams.hold_mark(stream, Work::Wait(event));
             return Ok(());
         }
         match self.streams.event(event)?.cloned() {

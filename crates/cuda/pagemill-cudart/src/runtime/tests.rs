@@ -278,7 +278,7 @@ fn what_cannot_be_launched_does_no_harm() {
     for (launch, code) in cases {
         assert_eq!(wrong(launch, &mut runtime), code, "{launch:?}");
     }
-    assert_eq!(runtime.lost(), None);
+    assert_eq!(runtime.lost, None);
     assert_eq!(
         runtime
             .kernels()
@@ -459,14 +459,14 @@ fn launches_that_fail_are_counted_by_kernel_and_cause() {
         .expect("there is room")
         .expect("not empty");
     launch(&mut runtime, 1, memory).expect("it runs");
-    assert_eq!(runtime.failed_launches(), []);
+    assert_eq!(runtime.failed, []);
     for _ in 0..2 {
         launch(&mut runtime, 5000, memory).expect_err("too many threads");
     }
     launch(&mut runtime, 1, memory + 4096).expect_err("out of bounds");
     launch(&mut runtime, 1, memory).expect_err("the GPU is lost");
     let found: Vec<(&str, &str, u64)> = runtime
-        .failed_launches()
+        .failed
         .iter()
         .map(|failed| {
             (

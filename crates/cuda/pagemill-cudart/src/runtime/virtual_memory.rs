@@ -32,7 +32,7 @@ struct Physical {
 
 /// All of it.
 #[derive(Debug, Default)]
-pub(super) struct VirtualMemory {
+pub struct VirtualMemory {
     /// Bytes of reserved ranges, by their first address.
     ranges: BTreeMap<u64, u64>,
     physical: BTreeMap<u64, Physical>,
@@ -69,24 +69,28 @@ impl Device {
     }
 }
 
-impl Runtime {
+impl VirtualMemory {
     /// `cuMemAddressReserve`: a range of addresses, aligned at least to the granularity.
     ///
     /// # Errors
     /// A size that is no multiple of the granularity, or more addresses than there are.
-    pub fn reserve_addresses(&mut self, bytes: u64, align: u64) -> Result<u64, Fault> {
+    pub fn reserve_addresses(
+        &mut self,
+        device: &mut Device,
+        bytes: u64,
+        align: u64,
+    ) -> Result<u64, Fault> {
         check_granule("a range", bytes)?;
         if align != 0 && !align.is_power_of_two() {
             return Err(invalid(format!(
                 "an alignment of {align:#x} is no power of two"
             )));
         }
-        let address = self
-            .device
+        let address = device
             .gpu
             .reserve_addresses(bytes, align.max(GRANULE_BYTES))?
             .0;
-        self.virtual_memory.ranges.insert(address, bytes);
+        self.ranges.insert(address, bytes);
         Ok(address)
     }
 
@@ -94,14 +98,18 @@ impl Runtime {
     ///
     /// # Errors
     /// If the range was not reserved as a whole, or something is mapped in it.
-    pub fn free_addresses(&mut self, address: u64, bytes: u64) -> Result<(), Fault> {
-        if self.virtual_memory.ranges.get(&address) != Some(&bytes) {
+    pub fn free_addresses(
+        &mut self,
+        device: &Device,
+        address: u64,
+        bytes: u64,
+    ) -> Result<(), Fault> {
+        if self.ranges.get(&address) != Some(&bytes) {
             return Err(invalid(format!(
                 "{bytes:#x} bytes at {address:#x} were not reserved"
             )));
         }
-        if self
-            .device
+        if device
             .blocks
             .range(address..address + bytes)
             .next()
@@ -111,10 +119,75 @@ impl Runtime {
                 "memory is mapped in the range at {address:#x}"
             )));
         }
-        self.virtual_memory.ranges.remove(&address);
+        self.ranges.remove(&address);
         Ok(())
     }
 
+    fn physical(&mut self, handle: u64) -> Result<&mut Physical, Fault> {
+        let found = self.physical.get_mut(&handle);
+        found.ok_or_else(|| invalid(format!("{handle:#x} is no memory of cuMemCreate")))
+    }
+
+    /// Bytes of the memory of a handle.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn physical_bytes(&mut self, handle: u64) -> Result<u64, Fault> {
+        Ok(self.physical(handle)?.buffer.bytes)
+    }
+
+    /// `cuMemMap`: all memory of `handle` is at `address` from now on.
+    ///
+    /// # Errors
+    /// A range that is not reserved or has something mapped, memory that is mapped elsewhere, or part of memory.
+    pub fn map_physical(
+        &mut self,
+        device: &mut Device,
+        address: u64,
+        bytes: u64,
+        handle: u64,
+    ) -> Result<(), Fault> {
+        let range = self.ranges.range(..=address).next_back();
+        let fits =
+            range.is_some_and(|(start, length)| bytes <= length.saturating_sub(address - start));
+        if !fits || !address.is_multiple_of(GRANULE_BYTES) {
+            return Err(invalid(format!(
+                "{bytes:#x} bytes at {address:#x} are not reserved"
+            )));
+        }
+        let physical = self.physical(handle)?;
+        if physical.is_mapped || physical.buffer.bytes != bytes {
+            let message = format!(
+                "memory of {:#x} bytes can be mapped as a whole, at one place at a time",
+                physical.buffer.bytes
+            );
+            return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
+        }
+        let buffer = physical.buffer;
+        let moved = device.gpu.move_fixed(buffer, VirtAddr(address));
+        let buffer = moved.map_err(|error| invalid(error.to_string()))?;
+        let physical = self.physical(handle)?;
+        (physical.buffer, physical.is_mapped) = (buffer, true);
+        let kind = Kind::Mapped(handle);
+        device.blocks.insert(address, Block { bytes, kind });
+        Ok(())
+    }
+
+    /// `cuMemRetainAllocationHandle`: another handle of what is mapped at `address`, which is the same number.
+    ///
+    /// # Errors
+    /// If nothing is mapped there.
+    pub fn retain_mapped(&mut self, device: &Device, address: u64) -> Result<u64, Fault> {
+        let handle = match device.block_at(address).map(|(_, block)| &block.kind) {
+            Some(Kind::Mapped(handle)) => *handle,
+            _ => return Err(invalid(format!("nothing is mapped at {address:#x}"))),
+        };
+        self.physical(handle)?.handles += 1;
+        Ok(handle)
+    }
+}
+
+impl Runtime {
     /// `cuMemCreate`: takes GPU memory, and returns its handle.
     ///
     /// # Errors
@@ -136,32 +209,19 @@ impl Runtime {
         Ok(handle)
     }
 
-    fn physical(&mut self, handle: u64) -> Result<&mut Physical, Fault> {
-        let found = self.virtual_memory.physical.get_mut(&handle);
-        found.ok_or_else(|| invalid(format!("{handle:#x} is no memory of cuMemCreate")))
-    }
-
-    /// Bytes of the memory of a handle.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn physical_bytes(&mut self, handle: u64) -> Result<u64, Fault> {
-        Ok(self.physical(handle)?.buffer.bytes)
-    }
-
     /// `cuMemRelease`: the memory goes once it is neither mapped nor held.
     ///
     /// # Errors
     /// If there is no such memory, or all its handles were released.
     pub fn release_physical(&mut self, handle: u64) -> Result<(), Fault> {
-        let physical = self.physical(handle)?;
+        let physical = self.virtual_memory.physical(handle)?;
         let left = physical.handles.checked_sub(1);
         physical.handles = left.ok_or_else(|| invalid(format!("{handle:#x} was released")))?;
         self.drop_unused(handle)
     }
 
     fn drop_unused(&mut self, handle: u64) -> Result<(), Fault> {
-        let physical = self.physical(handle)?;
+        let physical = self.virtual_memory.physical(handle)?;
         if physical.is_mapped || physical.handles > 0 {
             return Ok(());
         }
@@ -169,37 +229,6 @@ impl Runtime {
         self.synchronize();
         self.device.gpu.free_fixed(self.streams.host(), buffer)?;
         self.virtual_memory.physical.remove(&handle);
-        Ok(())
-    }
-
-    /// `cuMemMap`: all memory of `handle` is at `address` from now on.
-    ///
-    /// # Errors
-    /// A range that is not reserved or has something mapped, memory that is mapped elsewhere, or part of memory.
-    pub fn map_physical(&mut self, address: u64, bytes: u64, handle: u64) -> Result<(), Fault> {
-        let range = self.virtual_memory.ranges.range(..=address).next_back();
-        let fits =
-            range.is_some_and(|(start, length)| bytes <= length.saturating_sub(address - start));
-        if !fits || !address.is_multiple_of(GRANULE_BYTES) {
-            return Err(invalid(format!(
-                "{bytes:#x} bytes at {address:#x} are not reserved"
-            )));
-        }
-        let physical = self.physical(handle)?;
-        if physical.is_mapped || physical.buffer.bytes != bytes {
-            let message = format!(
-                "memory of {:#x} bytes can be mapped as a whole, at one place at a time",
-                physical.buffer.bytes
-            );
-            return Err(Fault::new(CudaError::NOT_SUPPORTED, message));
-        }
-        let buffer = physical.buffer;
-        let moved = self.device.gpu.move_fixed(buffer, VirtAddr(address));
-        let buffer = moved.map_err(|error| invalid(error.to_string()))?;
-        let physical = self.physical(handle)?;
-        (physical.buffer, physical.is_mapped) = (buffer, true);
-        let kind = Kind::Mapped(handle);
-        self.device.blocks.insert(address, Block { bytes, kind });
         Ok(())
     }
 
@@ -226,27 +255,14 @@ impl Runtime {
         }
         self.synchronize();
         for (start, _, handle) in mapped {
-            let physical = self.physical(handle)?;
+            let physical = self.virtual_memory.physical(handle)?;
             let (buffer, home) = (physical.buffer, VirtAddr(physical.home));
             let buffer = self.device.gpu.move_fixed(buffer, home)?;
-            let physical = self.physical(handle)?;
+            let physical = self.virtual_memory.physical(handle)?;
             (physical.buffer, physical.is_mapped) = (buffer, false);
             self.device.blocks.remove(&start);
             self.drop_unused(handle)?;
         }
         Ok(())
-    }
-
-    /// `cuMemRetainAllocationHandle`: another handle of what is mapped at `address`, which is the same number.
-    ///
-    /// # Errors
-    /// If nothing is mapped there.
-    pub fn retain_mapped(&mut self, address: u64) -> Result<u64, Fault> {
-        let handle = match self.device.block_at(address).map(|(_, block)| &block.kind) {
-            Some(Kind::Mapped(handle)) => *handle,
-            _ => return Err(invalid(format!("nothing is mapped at {address:#x}"))),
-        };
-        self.physical(handle)?.handles += 1;
-        Ok(handle)
     }
 }

@@ -50,7 +50,7 @@ driver! { Init:
 
     fn cuDeviceGetName(to: *mut c_char, room: c_int, of: c_int) {
         only(of)?;
-        let name = with_runtime(|runtime| Ok(runtime.device.setting().machine_title.clone()))?;
+        let name = with_runtime(|runtime| Ok(runtime.device.setting.machine_title.clone()))?;
         // SAFETY: the program passes `to` as null or room for its text.
         unsafe { give_name(to, room, &name) }
     }

@@ -189,7 +189,7 @@ driver! { Context:
                 (best, best_threads, best_blocks) = (blocks * threads, threads, blocks);
             }
         }
-        let sms = with_runtime(|runtime| Ok(runtime.device.machine().sm.count))?;
+        let sms = with_runtime(|runtime| Ok(runtime.device.setting.machine.sm.count))?;
         grid.put((best_blocks * sms) as c_int)?;
         block.put(best_threads as c_int)
     }

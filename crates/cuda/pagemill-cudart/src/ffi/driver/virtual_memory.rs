@@ -80,12 +80,12 @@ driver! { Context:
         if to.is_null() || flags != 0 {
             return Err(null());
         }
-        let address = with_runtime(|runtime| runtime.reserve_addresses(bytes as u64, align as u64))?;
+        let address = with_runtime(|runtime| runtime.virtual_memory.reserve_addresses(&mut runtime.device, bytes as u64, align as u64))?;
         to.put(address)
     }
 
     fn cuMemAddressFree(address: u64, bytes: usize) {
-        with_runtime(|runtime| runtime.free_addresses(address, bytes as u64))
+        with_runtime(|runtime| runtime.virtual_memory.free_addresses(&runtime.device, address, bytes as u64))
     }
 
     fn cuMemCreate(to: OutPtr<u64>, bytes: usize, properties: InPtr<Properties>, flags: c_ulonglong) {
@@ -108,7 +108,7 @@ driver! { Context:
         if offset != 0 {
             return Err(unsupported("mapping of a part of memory"));
         }
-        with_runtime(|runtime| runtime.map_physical(address, bytes as u64, handle))
+        with_runtime(|runtime| runtime.virtual_memory.map_physical(&mut runtime.device, address, bytes as u64, handle))
     }
 
     fn cuMemUnmap(address: u64, bytes: usize) {
@@ -146,12 +146,12 @@ driver! { Context:
 
     fn cuMemRetainAllocationHandle(to: OutPtr<u64>, at: *mut c_void) {
         to.needed()?;
-        let handle = with_runtime(|runtime| runtime.retain_mapped(crate::ffi::address(at)))?;
+        let handle = with_runtime(|runtime| runtime.virtual_memory.retain_mapped(&runtime.device, crate::ffi::address(at)))?;
         to.put(handle)
     }
 
     fn cuMemGetAllocationPropertiesFromHandle(to: OutPtr<Properties>, handle: u64) {
-        with_runtime(|runtime| runtime.physical_bytes(handle))?;
+        with_runtime(|runtime| runtime.virtual_memory.physical_bytes(handle))?;
         let properties = Properties {
             kind: PINNED,
             handle_types: 0,
