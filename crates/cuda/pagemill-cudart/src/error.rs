@@ -196,6 +196,11 @@ impl Fault {
         }
     }
 
+    /// Something that the program passed is not possible, with one line to the user.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(CudaError::INVALID_VALUE, message)
+    }
+
     /// A failure that the code says all about.
     pub fn silent(code: CudaError) -> Self {
         Self {

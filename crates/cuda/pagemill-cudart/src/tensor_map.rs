@@ -49,22 +49,16 @@ pub(crate) struct Tiled {
     pub fill: u32,
 }
 
-fn wrong(message: String) -> Fault {
-    Fault::new(CudaError::INVALID_VALUE, message)
-}
-
 fn missing(what: &str) -> Fault {
-    Fault::new(
-        CudaError::NOT_SUPPORTED,
-        format!("{what} are missing in tensor maps here"),
-    )
+    let message = format!("{what} are missing in tensor maps here");
+    Fault::new(CudaError::NOT_SUPPORTED, message)
 }
 
 /// An error with `message` unless `holds`.
 fn expect(holds: bool, message: impl FnOnce() -> String) -> Result<(), Fault> {
     match holds {
         true => Ok(()),
-        false => Err(wrong(message())),
+        false => Err(Fault::invalid(message())),
     }
 }
 
@@ -73,7 +67,9 @@ fn known<T: Copy>(known: &[T], number: u32, more: u32, what: &str) -> Result<T, 
     match known.get(number as usize) {
         Some(entry) => Ok(*entry),
         None if number < known.len() as u32 + more => Err(missing(what)),
-        None => Err(wrong(format!("there are no {what} of number {number}"))),
+        None => Err(Fault::invalid(format!(
+            "there are no {what} of number {number}"
+        ))),
     }
 }
 

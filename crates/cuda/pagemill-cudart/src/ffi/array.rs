@@ -54,7 +54,9 @@ impl End {
         match self {
             Self::Memory(rows) => Ok(span(rows)),
             Self::Array(array, x_bytes, row) => {
-                runtime.array_span(address(array), [x_bytes as u64, row as u64, 0], extent)
+                runtime
+                    .arrays
+                    .array_span(address(array), [x_bytes as u64, row as u64, 0], extent)
             }
         }
     }
@@ -117,14 +119,14 @@ unsafe fn run_on(
     to_array: bool,
     order: Order,
 ) -> Done {
-    let image = with_runtime(|runtime| Ok(runtime.array(address(array))?.image))?;
+    let image = with_runtime(|runtime| Ok(runtime.arrays.array(address(array))?.image))?;
     let row_bytes = (image.extent[0] * image.texel.bytes()) as usize;
     let (mut x_bytes, mut row, mut done) = (x_bytes, row, 0);
     while done < bytes {
         let width = (bytes - done).min(row_bytes.saturating_sub(x_bytes));
         if width == 0 {
             let message = format!("byte {x_bytes} is not in a row of {row_bytes}");
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(message));
         }
         // Whole rows go together.
         let height = if x_bytes == 0 && width == row_bytes {
@@ -164,7 +166,7 @@ api! {
     }
 
     fn cudaArrayGetInfo(format: OutPtr<ChannelFormat>, extent: OutPtr<CudaExtent>, flags: OutPtr<c_uint>, array: *mut c_void) {
-        let array = with_runtime(|runtime| runtime.array(address(array)).copied())?;
+        let array = with_runtime(|runtime| runtime.arrays.array(address(array)).copied())?;
         let [width, height, depth] = array.asked.map(|texels| texels as usize);
         format.put_if_wanted(ChannelFormat::of(array.image.texel));
         extent.put_if_wanted(CudaExtent { width, height, depth });
@@ -173,7 +175,7 @@ api! {
     }
 
     fn cudaGetChannelDesc(to: OutPtr<ChannelFormat>, array: *const c_void) {
-        let texel = with_runtime(|runtime| Ok(runtime.array(address(array))?.image.texel))?;
+        let texel = with_runtime(|runtime| Ok(runtime.arrays.array(address(array))?.image.texel))?;
         to.put(ChannelFormat::of(texel))
     }
 

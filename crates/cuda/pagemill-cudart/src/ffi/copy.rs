@@ -173,7 +173,7 @@ unsafe fn batch(
         let order = attributes[in_force(firsts, at, count).map_err(whole)?].order;
         if !(1..=3).contains(&order) {
             let message = format!("{order} is no order of reading: they are 1 to 3");
-            return Err(here(Fault::new(CudaError::INVALID_VALUE, message)));
+            return Err(here(Fault::invalid(message)));
         }
         let (to, from) = (address(to[at]), address(from[at]));
         // SAFETY: both ranges are memory of the program, or the runtime knows them and checks their ends.
@@ -207,7 +207,7 @@ unsafe fn rows(
     // Also of one row, which would need no pitch.
     if height > 0 && width > pitch {
         let message = format!("a pitch of {pitch} bytes is less than a row of {width}");
-        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        return Err(Fault::invalid(message));
     }
     let plan = Copy3d {
         to: span(to),
@@ -257,6 +257,7 @@ impl Memcpy3d {
         let texel_bytes = |array: *mut c_void| match array.is_null() {
             true => Ok(None),
             false => runtime
+                .arrays
                 .array(address(array))
                 .map(|array| Some(array.image.texel.bytes())),
         };
@@ -269,7 +270,9 @@ impl Memcpy3d {
                 return pitched(memory, at).ok_or_else(|| Fault::silent(CudaError::INVALID_VALUE));
             };
             let x_bytes = (at.x as u64).saturating_mul(texel);
-            runtime.array_span(address(array), [x_bytes, at.y as u64, at.z as u64], &extent)
+            runtime
+                .arrays
+                .array_span(address(array), [x_bytes, at.y as u64, at.z as u64], &extent)
         };
         Ok(Copy3d {
             to: side(self.to_array, to_texel, self.to, self.to_position)?,
@@ -325,7 +328,7 @@ pub(super) fn symbol_place(
             "bytes {offset}..{} are not within a variable of {whole} bytes",
             offset.saturating_add(bytes)
         );
-        let fault = Fault::new(CudaError::INVALID_VALUE, message);
+        let fault = Fault::invalid(message);
         return Err(fault.as_defect(Defect::OutOfBounds));
     }
     Ok(at + offset as u64)

@@ -122,8 +122,7 @@ api! {
         only(device)?;
         let value = with_runtime(|runtime| {
             attribute(runtime, number).ok_or_else(|| {
-                let message = format!("there is no device attribute {number}");
-                Fault::new(CudaError::INVALID_VALUE, message)
+                Fault::invalid(format!("there is no device attribute {number}"))
             })
         })?;
         to.put(value)
@@ -212,8 +211,7 @@ api! {
         let known = known_limit(limit)?;
         match limit {
             STACK_LIMIT if value > STACK_BYTES_MAX => {
-                let message = format!("a thread has at most {STACK_BYTES_MAX} bytes of stack, not {value}");
-                return Err(Fault::new(CudaError::INVALID_VALUE, message));
+                return Err(Fault::invalid(format!("a thread has at most {STACK_BYTES_MAX} bytes of stack, not {value}")));
             }
             STACK_LIMIT => with_runtime(|runtime| {
                 runtime.device.gpu.set_stack_bytes(u32::try_from(value).unwrap_or(u32::MAX));

@@ -55,7 +55,7 @@ extern "C" fn at_exit() {
             let waiting = runtime.abandon_waiting();
             waiting.iter().for_each(|line| complain("exit", line));
             print(&runtime.device.gpu.take_output());
-            say_defects(&runtime.device.defects());
+            say_defects(&runtime.defects());
             note_kept(runtime.finish_results());
         }
     });

@@ -64,7 +64,7 @@ impl MemsetNode {
         let bytes = self.element_bytes as usize;
         if !matches!(bytes, 1 | 2 | 4) {
             let message = format!("elements of 1, 2 and 4 bytes can be set, not of {bytes}");
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(message));
         }
         let width = self.width.checked_mul(bytes).ok_or_else(null)?;
         let extent = Extent {
@@ -182,7 +182,7 @@ pub(super) fn instantiate(to: OutPtr<*mut c_void>, graph: *mut c_void) -> Done {
 
 fn no_such_step(node: *mut c_void) -> Fault {
     let message = format!("the executable graph was not made with such a node {node:p}");
-    Fault::new(CudaError::INVALID_VALUE, message)
+    Fault::invalid(message)
 }
 
 /// Gives the step of an executable graph that was made from `node` other parameters.
@@ -353,7 +353,7 @@ api! {
 
     fn cudaStreamBeginCapture(stream: *mut c_void, mode: c_int) {
         if !(0..=2).contains(&mode) {
-            return Err(Fault::new(CudaError::INVALID_VALUE, format!("there is no capture mode {mode}")));
+            return Err(Fault::invalid(format!("there is no capture mode {mode}")));
         }
         with_runtime(|runtime| runtime.begin_capture(stream_id(stream)))
     }

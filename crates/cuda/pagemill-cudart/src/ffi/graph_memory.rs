@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use super::graph::{Place, add};
 use super::{OutPtr, address, api, null, with_runtime};
-use crate::error::{CudaError, Fault};
+use crate::error::Fault;
 use crate::runtime::Work;
 
 /// `cudaMemAllocNodeParams`.
@@ -25,7 +25,7 @@ const RESERVED_MOST: c_int = 3;
 
 fn unknown(attribute: c_int) -> Fault {
     let message = format!("there is no attribute {attribute} of the memory of graphs");
-    Fault::new(CudaError::INVALID_VALUE, message)
+    Fault::invalid(message)
 }
 
 api! {

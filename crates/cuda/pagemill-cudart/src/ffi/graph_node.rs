@@ -162,7 +162,7 @@ unsafe fn add_conditional(place: &Place, node: *mut ConditionalNode) -> Done {
 fn create_handle(to: OutPtr<u64>, graph: *mut c_void, value: c_uint, flags: c_uint) -> Done {
     if flags > ASSIGN_DEFAULT {
         let message = format!("there are no flags {flags:#x} of conditional handles");
-        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        return Err(Fault::invalid(message));
     }
     let initial = (flags == ASSIGN_DEFAULT).then_some(value);
     let handle =
@@ -191,7 +191,7 @@ api! {
 
     fn cudaStreamBeginCaptureToGraph(stream: *mut c_void, graph: *mut c_void, after: *const u64, _edges: *const c_void, count: usize, mode: c_int) {
         if !(0..=2).contains(&mode) {
-            return Err(Fault::new(CudaError::INVALID_VALUE, format!("there is no capture mode {mode}")));
+            return Err(Fault::invalid(format!("there is no capture mode {mode}")));
         }
         // SAFETY: the program passes `after` as null or with `count` values.
         let after = unsafe { handles(after, count)? };

@@ -240,7 +240,7 @@ pub(super) fn cluster_attribute(found: &FunctionAttributes, number: c_int) -> c_
 pub(super) fn set_attribute(key: FunctionKey, attribute: c_int, value: c_int) -> Done {
     if !(8..=16).contains(&attribute) {
         let message = format!("there is no function attribute {attribute}");
-        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        return Err(Fault::invalid(message));
     }
     with_runtime(|runtime| match attribute {
         ATTRIBUTE_DYNAMIC_SHARED => runtime.kernels().allow_dynamic_shared(key, value),

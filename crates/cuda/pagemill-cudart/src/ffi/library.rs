@@ -12,10 +12,8 @@ const HANDLE_BASE: u64 = 0x6c << 56;
 pub(super) fn image(library: *mut c_void) -> Result<usize, Fault> {
     let number = address(library).checked_sub(HANDLE_BASE);
     number.map(|number| number as usize).ok_or_else(|| {
-        Fault::new(
-            CudaError::INVALID_RESOURCE_HANDLE,
-            format!("{library:p} is no library"),
-        )
+        let message = format!("{library:p} is no library");
+        Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
     })
 }
 
@@ -83,7 +81,7 @@ fn register_limit(ptx: &str) -> Option<u32> {
 fn load_image(register: impl FnOnce(&mut Runtime) -> usize) -> Result<*mut c_void, Fault> {
     let image = with_runtime(|runtime| {
         let image = register(runtime);
-        runtime.kernels().load_image(image).map(|()| image)
+        runtime.kernels().load_image(image).map(|_| image)
     })?;
     Ok(handle(image))
 }

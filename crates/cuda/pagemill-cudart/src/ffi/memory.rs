@@ -168,7 +168,7 @@ fn prefetch(pointer: *const c_void, bytes: usize, to_gpu: bool, stream: *mut c_v
 pub(super) unsafe fn list<'a, T>(first: *const T, count: usize) -> Result<&'a [T], Fault> {
     if first.is_null() || count == 0 {
         let message = "a batch has at least one entry, and no list of it is null".to_owned();
-        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        return Err(Fault::invalid(message));
     }
     // SAFETY: it is not null, and the caller vouches for `count` entries that live as long as the slice.
     Ok(unsafe { std::slice::from_raw_parts(first, count) })
@@ -180,10 +180,9 @@ pub(super) fn in_force(firsts: &[usize], at: usize, count: usize) -> Result<usiz
         && firsts.is_sorted_by(|a, b| a < b)
         && firsts.last().is_some_and(|&last| last < count);
     if !is_sound {
-        let message = format!(
+        return Err(Fault::invalid(format!(
             "the first entries of a batch of {count} are {firsts:?}: they begin with 0 and rise"
-        );
-        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        )));
     }
     Ok(firsts.partition_point(|&first| first <= at) - 1)
 }
@@ -191,10 +190,9 @@ pub(super) fn in_force(firsts: &[usize], at: usize, count: usize) -> Result<usiz
 fn no_flags(flags: u64) -> Done {
     match flags {
         0 => Ok(()),
-        _ => Err(Fault::new(
-            CudaError::INVALID_VALUE,
-            format!("flags are {flags}, and have to be 0"),
-        )),
+        _ => Err(Fault::invalid(format!(
+            "flags are {flags}, and have to be 0"
+        ))),
     }
 }
 
@@ -243,7 +241,7 @@ fn advise(pointer: *const c_void, bytes: usize, advice: c_int, on_gpu: bool) -> 
         5 | 6 => return with_runtime(|runtime| check_managed(runtime, pointer, bytes)),
         _ => {
             let message = format!("{advice} is no advice of cudaMemAdvise: they are 1 to 6");
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(message));
         }
     };
     with_runtime(|runtime| runtime.advise(address(pointer), bytes as u64, action))
@@ -278,10 +276,9 @@ fn range_attribute(attribute: c_int, pointer: *const c_void, bytes: usize) -> Re
         4 | 8 => Ok(device(page.prefetched)),
         5 => Ok(kind(page.preferred)),
         7 => Ok(kind(page.prefetched)),
-        _ => {
-            let message = format!("{attribute} is no attribute of a range: they are 1 to 8");
-            Err(Fault::new(CudaError::INVALID_VALUE, message))
-        }
+        _ => Err(Fault::invalid(format!(
+            "{attribute} is no attribute of a range: they are 1 to 8"
+        ))),
     };
     let values: Result<Vec<i32>, Fault> = advice.iter().map(of_page).collect();
     let values = values?;
@@ -306,9 +303,9 @@ unsafe fn give_range_attribute(
     let value = range_attribute(attribute, pointer, bytes)?;
     let words = size / 4;
     if words == 0 || (attribute != 3 && size != 4) {
-        let message =
-            format!("the value of attribute {attribute} does not fit {size} bytes: 4 are needed");
-        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        return Err(Fault::invalid(format!(
+            "the value of attribute {attribute} does not fit {size} bytes: 4 are needed"
+        )));
     }
     // A list of devices ends with invalid ones.
     // SAFETY: `to` is not null, and the program has room for `size` bytes there: as many whole words, none of them read.
@@ -357,8 +354,7 @@ api! {
     fn cudaMallocManaged(to: OutPtr<*mut c_void>, bytes: usize, flags: u32) {
         to.needed()?;
         if !ATTACH_FLAGS.contains(&flags) {
-            let message = format!("managed memory is attached by flag 1 (global) or 2 (host), not {flags}");
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(format!("managed memory is attached by flag 1 (global) or 2 (host), not {flags}")));
         }
         // The driver's function refuses what the runtime's gives null for.
         if bytes == 0 && driver::called_as().is_none() {
@@ -396,14 +392,14 @@ api! {
 
     fn cudaHostGetDevicePointer(to: OutPtr<*mut c_void>, pointer: *mut c_void, _flags: u32) {
         if with_runtime(|runtime| Ok(runtime.device.side(address(pointer))))? != Side::Pinned {
-            return Err(Fault::new(CudaError::INVALID_VALUE, format!("{pointer:p} is not pinned memory")));
+            return Err(Fault::invalid(format!("{pointer:p} is not pinned memory")));
         }
         to.put(pointer)
     }
 
     fn cudaHostGetFlags(to: OutPtr<u32>, pointer: *mut c_void) {
         if with_runtime(|runtime| Ok(runtime.device.side(address(pointer))))? != Side::Pinned {
-            return Err(Fault::new(CudaError::INVALID_VALUE, format!("{pointer:p} is not pinned memory")));
+            return Err(Fault::invalid(format!("{pointer:p} is not pinned memory")));
         }
         to.put(2)
     }

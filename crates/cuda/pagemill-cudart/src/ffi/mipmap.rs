@@ -26,7 +26,7 @@ api! {
     }
 
     fn cudaGetMipmappedArrayLevel(to: OutPtr<*mut c_void>, own: *const c_void, level: c_uint) {
-        let array = with_runtime(|runtime| runtime.mipmap_level(address(own), level))?;
+        let array = with_runtime(|runtime| runtime.mipmaps.mipmap_level(address(own), level))?;
         to.put(array as *mut c_void)
     }
 

@@ -211,11 +211,9 @@ fn enter_for<T>(
     match &mut *state {
         State::Ready(runtime) => {
             let result = work(runtime);
-            let (text, notes) = (
-                runtime.device.gpu.take_output(),
-                runtime.device.gpu.take_notes(),
-            );
-            let found = runtime.device.take_new_findings();
+            let device = &mut runtime.device;
+            let (text, notes) = (device.gpu.take_output(), device.gpu.take_notes());
+            let found = device.take_new_findings();
             let kept = if is_use {
                 runtime.keep_results()
             } else {

@@ -4,13 +4,13 @@
 use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
 
-use crate::error::{CudaError, Fault};
+use crate::error::Fault;
 
 /// Result of a border function.
 pub(super) type Done = Result<(), Fault>;
 
 pub(super) fn null() -> Fault {
-    Fault::new(CudaError::INVALID_VALUE, "a pointer that is needed is null")
+    Fault::invalid("a pointer that is needed is null")
 }
 
 /// Where the program wants a result: null, or room for a `T` for the time of the call.
@@ -117,6 +117,6 @@ impl<'call> InText<'call> {
         // call is over; the text that is borrowed from it does not outlive `'call`.
         let text = unsafe { CStr::from_ptr(self.0) };
         text.to_str()
-            .map_err(|_| Fault::new(CudaError::INVALID_VALUE, "a name is no UTF-8"))
+            .map_err(|_| Fault::invalid("a name is no UTF-8"))
     }
 }

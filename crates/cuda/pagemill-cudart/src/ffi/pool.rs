@@ -43,10 +43,7 @@ fn with_pool<T>(handle: *mut c_void, work: impl FnOnce(&mut Pool) -> T) -> Resul
         let pool = number.and_then(|number| pools.get_mut(number as usize));
         pool.filter(|pool| pool.is_live).map(work)
     })
-    .ok_or_else(|| {
-        let message = format!("{handle:p} is no memory pool");
-        Fault::new(CudaError::INVALID_VALUE, message)
-    })
+    .ok_or_else(|| Fault::invalid(format!("{handle:p} is no memory pool")))
 }
 
 /// That `handle` is a pool.
@@ -107,7 +104,7 @@ api! {
 
     fn cudaMemPoolDestroy(pool: *mut c_void) {
         if address(pool) == HANDLE_BASE {
-            return Err(Fault::new(CudaError::INVALID_VALUE, "the default memory pool cannot be destroyed"));
+            return Err(Fault::invalid("the default memory pool cannot be destroyed"));
         }
         with_pool(pool, |pool| pool.is_live = false)
     }

@@ -136,7 +136,7 @@ unsafe extern "C" fn init_module(handle: Handle) -> c_char {
     let code = guard("__cudaInitModule", || {
         // SAFETY: nvcc's code passes the handle that `register_fat_binary` has given it.
         let image = unsafe { image(handle) }?;
-        with_runtime(|runtime| runtime.kernels().load_image(image))
+        with_runtime(|runtime| runtime.kernels().load_image(image).map(|_| ()))
     });
     (code == CudaError::SUCCESS.0).into()
 }
@@ -182,11 +182,8 @@ unsafe extern "C" fn register_variable(
         // SAFETY: nvcc's code passes the handle that `register_fat_binary` has given it.
         let (image, name) = (unsafe { image(handle) }?, name.get()?);
         let shadow = address(shadow.cast());
-        register(|runtime| {
-            runtime
-                .modules
-                .add_variable(image, shadow, name, bytes as u64)
-        })
+        let bytes = bytes as u64;
+        register(|runtime| runtime.modules.add_variable(image, shadow, name, bytes))
     });
 }
 

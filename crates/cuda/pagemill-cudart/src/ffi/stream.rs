@@ -16,7 +16,7 @@ pub(super) type StreamCallback = extern "C" fn(*mut c_void, c_int, *mut c_void);
 fn create(to: OutPtr<*mut c_void>, flags: c_uint) -> Done {
     if flags > NON_BLOCKING {
         let message = format!("there are no stream flags {flags:#x}");
-        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        return Err(Fault::invalid(message));
     }
     let stream = with_runtime(|runtime| Ok(runtime.streams.create_stream(flags != NON_BLOCKING)))?;
     to.put(stream.0 as *mut c_void)

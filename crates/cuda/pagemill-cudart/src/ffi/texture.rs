@@ -121,10 +121,7 @@ impl<F: TexelFormat> ResourceDesc<F> {
                 pitch_bytes: self.pitch as u64,
             }),
             1 => Ok(Resource::Mipmapped(address(self.pointer))),
-            kind => {
-                let message = format!("there is no resource type {kind}");
-                Err(Fault::new(CudaError::INVALID_VALUE, message))
-            }
+            kind => Err(Fault::invalid(format!("there is no resource type {kind}"))),
         }
     }
 }
@@ -164,10 +161,9 @@ impl TextureDesc {
             1 => Ok(AddressMode::Clamp),
             2 => Ok(AddressMode::Mirror),
             3 => Ok(AddressMode::Border),
-            _ => {
-                let message = format!("there is no addressing mode {mode}");
-                Err(Fault::new(CudaError::INVALID_VALUE, message))
-            }
+            _ => Err(Fault::invalid(format!(
+                "there is no addressing mode {mode}"
+            ))),
         };
         let [x, y, z] = self.address;
         Ok(Sampler {

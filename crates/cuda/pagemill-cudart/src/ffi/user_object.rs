@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::work::HostFunction;
 use super::{Done, OutPtr, address, api, null, with_runtime};
-use crate::error::{CudaError, Fault};
+use crate::error::Fault;
 
 /// Handles of user objects are their numbers with this added.
 const HANDLE_BASE: u64 = 0x71 << 56;
@@ -37,7 +37,7 @@ fn with_objects<T>(work: impl FnOnce(&mut Objects) -> T) -> T {
 
 fn unknown(object: u64) -> Fault {
     let message = format!("{object:#x} is no user object with so many references");
-    Fault::new(CudaError::INVALID_VALUE, message)
+    Fault::invalid(message)
 }
 
 impl Objects {

@@ -128,7 +128,9 @@ pub(super) unsafe fn launch_graph(executable: u64, stream: StreamId) -> Result<(
             .not_while_capturing(stream, "launching a graph")?;
         let start = runtime.streams.start(stream)?;
         let steps = runtime.graphs.steps(executable)?.clone();
-        runtime.begin_conditionals(&steps);
+        runtime
+            .graphs
+            .begin_conditionals(&mut runtime.device.gpu, &steps);
         Ok((steps, start))
     })?;
     // SAFETY: the program keeps what the nodes of its graph name until the graph has run.

@@ -60,7 +60,7 @@ pub struct Array {
 
 /// All arrays, and how many there ever were.
 #[derive(Debug, Default)]
-pub(super) struct Arrays {
+pub struct Arrays {
     live: BTreeMap<u64, Array>,
     made: u64,
 }
@@ -77,6 +77,45 @@ impl Arrays {
     pub(super) fn remove(&mut self, handle: u64) {
         self.live.remove(&handle);
     }
+
+    /// The array of a handle.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn array(&self, handle: u64) -> Result<&Array, Fault> {
+        self.live.get(&handle).ok_or_else(|| {
+            let message = format!("{handle:#x} is no CUDA array");
+            Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
+        })
+    }
+
+    /// Where `extent` lies in an array, from byte `at[0]` of row `at[1]` of slice `at[2]` on.
+    ///
+    /// # Errors
+    /// If there is no such array, or it does not reach that far.
+    pub fn array_span(&self, handle: u64, at: [u64; 3], extent: &Extent) -> Result<Span, Fault> {
+        let image = self.array(handle)?.image;
+        let [width, rows, slices] = image.extent;
+        let sizes = [width * image.texel.bytes(), rows, slices];
+        let wanted = [extent.width_bytes, extent.rows, extent.slices];
+        let fits = at
+            .iter()
+            .zip(wanted)
+            .zip(sizes)
+            .all(|((&at, wanted), size)| at.checked_add(wanted).is_some_and(|end| end <= size));
+        if !fits {
+            let [wanted, at, sizes] = [wanted, at, sizes].map(|list| readable_list(&list));
+            return Err(Fault::invalid(format!(
+                "a copy of {wanted} from {at} on is not within an array of {sizes} (bytes of a row, rows, slices)"
+            )));
+        }
+        let offset = at[2] * image.slice_bytes + at[1] * image.pitch_bytes + at[0];
+        Ok(Span {
+            address: image.address + offset,
+            pitch_bytes: image.pitch_bytes,
+            slice_bytes: image.slice_bytes,
+        })
+    }
 }
 
 /// `cudaArrayLayered`.
@@ -89,7 +128,7 @@ const CUBEMAP: u32 = 4;
 /// # Errors
 /// No texels, more than can be addressed, or a cube that is none.
 pub(super) fn check_shape(texel: Texel, asked: [u64; 3], flags: u32) -> Result<Image, Fault> {
-    let wrong = |message: String| Fault::new(CudaError::INVALID_VALUE, message);
+    let wrong = |message: String| Fault::invalid(message);
     if asked[0] == 0 {
         return Err(wrong("an array needs at least one texel".to_owned()));
     }
@@ -123,7 +162,7 @@ impl Device {
         if image.extent.contains(&0) || extent.bytes().is_none() {
             let extent = readable_list(&image.extent);
             let message = format!("a texture of {extent} texels is not possible");
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(message));
         }
         let span = Span {
             address: image.address,
@@ -131,10 +170,10 @@ impl Device {
             slice_bytes: image.slice_bytes,
         };
         match self.locate(&span, &extent)? {
-            (Side::Host, _) => {
-                let message = format!("{:#x} is no memory of the GPU", image.address);
-                Err(Fault::new(CudaError::INVALID_VALUE, message))
-            }
+            (Side::Host, _) => Err(Fault::invalid(format!(
+                "{:#x} is no memory of the GPU",
+                image.address
+            ))),
             _ => Ok(()),
         }
     }
@@ -148,7 +187,7 @@ impl Device {
             return Ok(());
         }
         let message = format!("there is no texture or surface object {handle:#x}");
-        Err(Fault::new(CudaError::INVALID_VALUE, message))
+        Err(Fault::invalid(message))
     }
 }
 
@@ -189,54 +228,13 @@ impl Runtime {
     /// # Errors
     /// If there is no such array.
     pub fn free_array(&mut self, handle: u64) -> Result<(), Fault> {
-        let buffer = self.array(handle)?.buffer.ok_or_else(|| {
-            let message = "a level of a mipmapped array is freed with the array";
-            Fault::new(CudaError::INVALID_VALUE, message)
+        let buffer = self.arrays.array(handle)?.buffer.ok_or_else(|| {
+            Fault::invalid("a level of a mipmapped array is freed with the array")
         })?;
         self.synchronize();
         self.device.gpu.free_fixed(self.streams.host(), buffer)?;
         self.arrays.live.remove(&handle);
         Ok(())
-    }
-
-    /// The array of a handle.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn array(&self, handle: u64) -> Result<&Array, Fault> {
-        self.arrays.live.get(&handle).ok_or_else(|| {
-            let message = format!("{handle:#x} is no CUDA array");
-            Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
-        })
-    }
-
-    /// Where `extent` lies in an array, from byte `at[0]` of row `at[1]` of slice `at[2]` on.
-    ///
-    /// # Errors
-    /// If there is no such array, or it does not reach that far.
-    pub fn array_span(&self, handle: u64, at: [u64; 3], extent: &Extent) -> Result<Span, Fault> {
-        let image = self.array(handle)?.image;
-        let [width, rows, slices] = image.extent;
-        let sizes = [width * image.texel.bytes(), rows, slices];
-        let wanted = [extent.width_bytes, extent.rows, extent.slices];
-        let fits = at
-            .iter()
-            .zip(wanted)
-            .zip(sizes)
-            .all(|((&at, wanted), size)| at.checked_add(wanted).is_some_and(|end| end <= size));
-        if !fits {
-            let [wanted, at, sizes] = [wanted, at, sizes].map(|list| readable_list(&list));
-            let message = format!(
-                "a copy of {wanted} from {at} on is not within an array of {sizes} (bytes of a row, rows, slices)"
-            );
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
-        }
-        let offset = at[2] * image.slice_bytes + at[1] * image.pitch_bytes + at[0];
-        Ok(Span {
-            address: image.address + offset,
-            pitch_bytes: image.pitch_bytes,
-            slice_bytes: image.slice_bytes,
-        })
     }
 
     /// Makes a texture object, and returns its handle.
@@ -252,7 +250,7 @@ impl Runtime {
     ) -> Result<u64, Fault> {
         let mut mipmap = None;
         let mut image = match resource {
-            Resource::Array(handle) => self.array(handle)?.image,
+            Resource::Array(handle) => self.arrays.array(handle)?.image,
             Resource::Mipmapped(handle) => {
                 let (image, levels) = self.mipmapped_image(handle, reading)?;
                 mipmap = Some(levels);
@@ -317,7 +315,7 @@ impl Runtime {
     pub fn create_surface(&mut self, resource: Resource) -> Result<u64, Fault> {
         if let Resource::Mipmapped(_) = resource {
             let message = "a surface shows a level of a mipmapped array (cudaGetMipmappedArrayLevel), not all of it";
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(message));
         }
         self.create_texture(resource, Sampler::default(), MipReading::default(), None)
     }

@@ -1,6 +1,5 @@
 //! Clusters of blocks: which sizes a launch may have, and how many of them are resident at once.
 
-use super::device::Device;
 use super::images::{FunctionKey, Kernels};
 use super::launches::Launch;
 use crate::error::{CudaError, Fault};
@@ -9,19 +8,9 @@ use crate::error::{CudaError, Fault};
 const PORTABLE_BLOCKS: u64 = 8;
 const MOST_BLOCKS: u64 = 16;
 
-/// The first compute capability with clusters, times ten.
-const CAPABILITY_MIN: u32 = 90;
-
 fn blocks(cluster: [u32; 3]) -> u64 {
     let extents = cluster.iter().map(|&extent| u64::from(extent));
     extents.fold(1, u64::saturating_mul)
-}
-
-impl Device {
-    /// Whether kernels may have clusters.
-    pub fn has_clusters(&self) -> bool {
-        self.compute_capability() >= CAPABILITY_MIN
-    }
 }
 
 impl Kernels<'_> {

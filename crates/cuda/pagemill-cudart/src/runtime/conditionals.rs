@@ -1,10 +1,10 @@
 //! Conditional nodes of graphs: handles whose values kernels set, and bodies that run by them.
 
-use super::Runtime;
 use super::device::Device;
 use super::graphs::{Graphs, unknown};
 use super::work::{Choice, Conditional, Step, Work};
 use crate::error::Fault;
+use pagemill_sim::Gpu;
 
 impl Graphs {
     /// Makes a handle for a conditional node of `graph`. Its value is `initial` at each launch; without, it stays as it was.
@@ -42,6 +42,21 @@ impl Graphs {
         let node = self.add_node(graph, after, work)?;
         Ok((node, graphs))
     }
+
+    /// Gives the handles of all conditional nodes in `steps` their initial values.
+    pub fn begin_conditionals(&self, gpu: &mut Gpu, steps: &[Step]) {
+        for step in steps {
+            let Work::Conditional(node) = &step.work else {
+                continue;
+            };
+            if let Some(Some(initial)) = self.conditionals.get(&node.handle) {
+                gpu.set_conditional(node.handle, *initial);
+            }
+            for body in &node.bodies {
+                self.begin_conditionals(gpu, body);
+            }
+        }
+    }
 }
 
 impl Device {
@@ -50,22 +65,5 @@ impl Device {
         let value = self.gpu.conditional(node.handle);
         let body = node.choice.body(value, node.bodies.len())?;
         node.bodies.get(body).cloned()
-    }
-}
-
-impl Runtime {
-    /// Gives the handles of all conditional nodes in `steps` their initial values.
-    pub fn begin_conditionals(&mut self, steps: &[Step]) {
-        for step in steps {
-            let Work::Conditional(node) = &step.work else {
-                continue;
-            };
-            if let Some(Some(initial)) = self.graphs.conditionals.get(&node.handle) {
-                self.device.gpu.set_conditional(node.handle, *initial);
-            }
-            for body in &node.bodies {
-                self.begin_conditionals(body);
-            }
-        }
     }
 }

@@ -1,10 +1,11 @@
 //! Copies and fills: which bytes go where is settled here, moving them between pointers is the border's.
 
+use super::Runtime;
 use super::device::Device;
 use super::memory::Side;
 use super::streams::StreamId;
-use super::{Runtime, link_direction};
-use crate::error::{CudaError, Fault};
+use crate::error::Fault;
+use pagemill_pages::parts::link::Direction;
 use pagemill_sim::{Gpu, Writer};
 use pagemill_types::{Picos, VirtAddr};
 
@@ -120,18 +121,14 @@ impl Device {
     fn locate_reach(&self, span: &Span, extent: &Extent) -> Result<(Side, u64), Fault> {
         let is_pitched = extent.rows > 1 || extent.slices > 1;
         if is_pitched && span.pitch_bytes < extent.width_bytes {
-            let message = format!(
+            return Err(Fault::invalid(format!(
                 "a pitch of {} bytes is less than a row of {}",
                 span.pitch_bytes, extent.width_bytes
-            );
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            )));
         }
-        let reach = span.reach(extent).ok_or_else(|| {
-            Fault::new(
-                CudaError::INVALID_VALUE,
-                "the copy is larger than any memory",
-            )
-        })?;
+        let reach = span
+            .reach(extent)
+            .ok_or_else(|| Fault::invalid("the copy is larger than any memory"))?;
         Ok((self.side(span.address), reach))
     }
 
@@ -221,7 +218,8 @@ impl Runtime {
             let done = match (to == Side::Device, from == Side::Device) {
                 (true, true) => gpu.occupy(at, on_board),
                 (false, false) => at,
-                (to_gpu, _) => gpu.transfer(at, bytes, link_direction(to_gpu)),
+                (true, false) => gpu.transfer(at, bytes, Direction::ToGpu),
+                (false, true) => gpu.transfer(at, bytes, Direction::ToCpu),
             };
             if to == Side::Device {
                 let by = match from {
@@ -248,9 +246,8 @@ impl Runtime {
     ) -> Result<(), Fault> {
         self.note_fill(span, extent, stream)?;
         let side = self.bring_for_copy((span, side), extent, stream)?;
-        let on_board = self
-            .device
-            .on_board_copy(0, extent.bytes().unwrap_or(u64::MAX));
+        let bytes = extent.bytes().unwrap_or(u64::MAX);
+        let on_board = self.device.on_board_copy(0, bytes);
         let managed = self.device.managed_span(span, extent, side);
         self.enqueue(stream, |gpu, at| {
             Ok(match (managed, side) {

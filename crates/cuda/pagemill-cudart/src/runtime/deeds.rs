@@ -3,7 +3,7 @@
 //!
 //! A deed is pending until the host has waited for it: whatever the host asks for later comes behind it.
 
-use pagemill_ptx::{CheckTime, Defect, LaunchSpan};
+use pagemill_ptx::{CheckTime, Defect, DeviceMemory, LaunchSpan};
 
 use super::copies::{Copy3d, Extent, Span};
 use super::device::Device;
@@ -52,85 +52,7 @@ pub(super) struct Begun {
     from: CheckTime,
 }
 
-impl Device {
-    fn report_race(
-        &mut self,
-        (name, stream): (&str, StreamId),
-        (other, other_stream): (&str, StreamId),
-        clash: &Clash,
-    ) {
-        let verb = |writes: bool| if writes { "write" } else { "read" };
-        let address = clash.address();
-        let (mine, theirs) = (verb(clash.later_writes), verb(clash.earlier_writes));
-        let missing = "with no event, wait or stream order between them";
-        let memory = self.gpu.device_memory_mut();
-        match (&clash.later.trace, &clash.earlier.trace) {
-            (Some(trace), earlier) => {
-                let by =
-                    earlier.map_or_else(|| other.to_owned(), |own| memory.describe_trace(&own));
-                let detail = format!(
-                    "{mine} at {address:#x} in {stream} after a {theirs} by {by} in {other_stream}, {missing}"
-                );
-                memory.note_trace(Defect::StreamRace, trace, detail);
-            }
-            (None, Some(trace)) => {
-                let detail = format!(
-                    "{theirs} at {address:#x} in {other_stream} before a {mine} by {name} in {stream}, {missing}"
-                );
-                memory.note_trace(Defect::StreamRace, trace, detail);
-            }
-            (None, None) => {
-                let place = format!("{name} in {stream}");
-                let detail = format!(
-                    "{mine} at {address:#x} after a {theirs} by {other} in {other_stream}, {missing}"
-                );
-                memory.note_call(Defect::StreamRace, &place, detail);
-            }
-        }
-    }
-
-    fn report_touch(&mut self, name: &'static str, stream: StreamId, page: u64, written: &Use) {
-        let memory = self.gpu.device_memory_mut();
-        let rest = format!(
-            "in {stream}, and the CPU used that page before anything waited for it (cudaStreamSynchronize, \
-             cudaEventSynchronize, cudaDeviceSynchronize)"
-        );
-        let detail = format!("write at {page:#x} {rest}");
-        match &written.trace {
-            Some(trace) => memory.note_trace(Defect::HostRace, trace, detail),
-            None => memory.note_call(Defect::HostRace, &format!("{name} in {stream}"), detail),
-        }
-    }
-}
-
 impl Deeds {
-    /// The launch has ended, or something stopped it, or it waits for others: then no order is known any more.
-    pub(super) fn launch_ended(
-        &mut self,
-        device: &mut Device,
-        begun: Option<Begun>,
-        is_done: bool,
-    ) {
-        let Some(begun) = begun else {
-            return;
-        };
-        if !is_done {
-            self.pending.clear();
-            return;
-        }
-        let span = LaunchSpan::new(begun.from, device.gpu.device_memory().check_time());
-        self.add_deed(
-            device,
-            Pending {
-                mark: begun.mark,
-                stream: begun.stream,
-                deed: Deed::Launch(span),
-                uses: None,
-            },
-            &begun.knows,
-        );
-    }
-
     /// Looks for those that the new deed does not know, and remembers it.
     fn add_deed(&mut self, device: &mut Device, new: Pending, knows: &Knows) {
         let unknown = |old: &Pending| !knows.has(old.mark);
@@ -156,8 +78,9 @@ impl Deeds {
             }
         }
         let (name, stream) = (new[0].name(), new[0].stream);
+        let memory = device.gpu.device_memory_mut();
         for (other, other_stream, clash) in races {
-            device.report_race((name, stream), (other, other_stream), &clash);
+            report_race(memory, (name, stream), (other, other_stream), &clash);
         }
         self.watch_writes(device, at);
         self.bound_pending();
@@ -206,7 +129,13 @@ impl Deeds {
                     .map(|own_use| (own.name(), own.stream, own_use))
             });
             if let Some((name, stream, written)) = race {
-                device.report_touch(name, stream, first, &written);
+                report_touch(
+                    device.gpu.device_memory_mut(),
+                    name,
+                    stream,
+                    first,
+                    &written,
+                );
             }
         }
     }
@@ -234,7 +163,7 @@ impl Runtime {
         let (mark, knows) = self.streams.deed(stream)?;
         // The launch hides what those before it left.
         self.deeds
-            .read_traces(&self.device, |pending| !knows.has(pending.mark));
+            .read_traces(&self.device, |own| !knows.has(own.mark));
         let from = self.device.gpu.device_memory().check_time();
         Ok(Some(Begun {
             mark,
@@ -321,7 +250,7 @@ impl Runtime {
         }
         let (mark, knows) = self.streams.deed(stream)?;
         self.deeds
-            .read_traces(&self.device, |pending| !knows.has(pending.mark));
+            .read_traces(&self.device, |own| !knows.has(own.mark));
         let pending = Pending {
             mark,
             stream,
@@ -361,6 +290,28 @@ impl Runtime {
             let _ = crate::managed::take_places();
             self.return_touched();
         }
+    }
+
+    /// The launch has ended, or something stopped it, or it waits for others: then no order is known any more.
+    pub(super) fn launch_ended(&mut self, begun: Option<Begun>, is_done: bool) {
+        let Some(begun) = begun else {
+            return;
+        };
+        if !is_done {
+            self.deeds.pending.clear();
+            return;
+        }
+        let span = LaunchSpan::new(begun.from, self.device.gpu.device_memory().check_time());
+        self.deeds.add_deed(
+            &mut self.device,
+            Pending {
+                mark: begun.mark,
+                stream: begun.stream,
+                deed: Deed::Launch(span),
+                uses: None,
+            },
+            &begun.knows,
+        );
     }
 }
 
@@ -408,4 +359,56 @@ fn rows(span: &Span, extent: &Extent) -> Vec<Use> {
     let places = (0..extent.slices).flat_map(|slice| (0..extent.rows).map(move |row| (row, slice)));
     let row = |(row, slice)| part(span.address + span.offset(row, slice), extent.width_bytes);
     places.map(row).collect()
+}
+
+fn report_race(
+    memory: &mut DeviceMemory,
+    (name, stream): (&str, StreamId),
+    (other, other_stream): (&str, StreamId),
+    clash: &Clash,
+) {
+    let verb = |writes: bool| if writes { "write" } else { "read" };
+    let address = clash.address();
+    let (mine, theirs) = (verb(clash.later_writes), verb(clash.earlier_writes));
+    let missing = "with no event, wait or stream order between them";
+    match (&clash.later.trace, &clash.earlier.trace) {
+        (Some(trace), earlier) => {
+            let by = earlier.map_or_else(|| other.to_owned(), |own| memory.describe_trace(&own));
+            let detail = format!(
+                "{mine} at {address:#x} in {stream} after a {theirs} by {by} in {other_stream}, {missing}"
+            );
+            memory.note_trace(Defect::StreamRace, trace, detail);
+        }
+        (None, Some(trace)) => {
+            let detail = format!(
+                "{theirs} at {address:#x} in {other_stream} before a {mine} by {name} in {stream}, {missing}"
+            );
+            memory.note_trace(Defect::StreamRace, trace, detail);
+        }
+        (None, None) => {
+            let place = format!("{name} in {stream}");
+            let detail = format!(
+                "{mine} at {address:#x} after a {theirs} by {other} in {other_stream}, {missing}"
+            );
+            memory.note_call(Defect::StreamRace, &place, detail);
+        }
+    }
+}
+
+fn report_touch(
+    memory: &mut DeviceMemory,
+    name: &'static str,
+    stream: StreamId,
+    page: u64,
+    written: &Use,
+) {
+    let rest = format!(
+        "in {stream}, and the CPU used that page before anything waited for it (cudaStreamSynchronize, \
+         cudaEventSynchronize, cudaDeviceSynchronize)"
+    );
+    let detail = format!("write at {page:#x} {rest}");
+    match &written.trace {
+        Some(trace) => memory.note_trace(Defect::HostRace, trace, detail),
+        None => memory.note_call(Defect::HostRace, &format!("{name} in {stream}"), detail),
+    }
 }

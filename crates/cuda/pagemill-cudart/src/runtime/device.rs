@@ -6,22 +6,23 @@ use pagemill_ptx::Defect;
 use pagemill_sim::{Gpu, Options, TransferMode};
 use pagemill_types::Picos;
 
-use super::memory::Block;
-use crate::error::{CudaError, Fault};
+use super::memory::{Block, Kind};
+use crate::error::Fault;
 use crate::maps;
 use crate::setting::Setting;
 
 /// The least that CUDA 13's compiler makes code for.
 const CAPABILITY_MIN: u32 = 75;
 
-/// Allocations by their first address.
-type Blocks = BTreeMap<u64, Block>;
+/// The first compute capability with clusters, times ten.
+const CLUSTER_CAPABILITY_MIN: u32 = 90;
 
 /// One simulated GPU, and the program's memory.
 pub struct Device {
     pub(crate) setting: Setting,
     pub(crate) gpu: Gpu,
-    pub(super) blocks: Blocks,
+    /// Allocations by their first address.
+    pub(super) blocks: BTreeMap<u64, Block>,
 }
 
 impl Device {
@@ -34,7 +35,7 @@ impl Device {
             workers: setting.threads,
         };
         let mut gpu = Gpu::new(&setting.machine, setting.mode.clone(), options)
-            .map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))?;
+            .map_err(|error| Fault::invalid(error.to_string()))?;
         gpu.listen_to_moves();
         gpu.device_memory_mut().know_cpu_memory(maps::describe);
         if setting.check {
@@ -43,7 +44,7 @@ impl Device {
         Ok(Self {
             setting,
             gpu,
-            blocks: Blocks::new(),
+            blocks: BTreeMap::new(),
         })
     }
 
@@ -86,5 +87,14 @@ impl Device {
     pub(super) fn on_board_copy(&self, read_bytes: u64, written_bytes: u64) -> Picos {
         let bytes = read_bytes.saturating_add(written_bytes);
         self.setting.machine.memory.bandwidth().time_for(bytes)
+    }
+
+    /// Whether kernels may have clusters.
+    pub fn has_clusters(&self) -> bool {
+        self.compute_capability() >= CLUSTER_CAPABILITY_MIN
+    }
+
+    pub(super) fn add_block(&mut self, address: u64, bytes: u64, kind: Kind) {
+        self.blocks.insert(address, Block { bytes, kind });
     }
 }

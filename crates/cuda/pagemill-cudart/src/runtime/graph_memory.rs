@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use pagemill_types::VirtAddr;
 
 use super::device::Device;
-use super::memory::{Block, Kind};
+use super::memory::Kind;
 use super::streams::StreamId;
 use super::{Runtime, Work};
 use crate::error::Fault;
@@ -68,8 +68,7 @@ impl Runtime {
             .gpu
             .alloc_fixed(at, "cudaGraphAddMemAllocNode", bytes)?;
         let buffer = self.device.gpu.move_fixed(buffer, VirtAddr(address))?;
-        let kind = Kind::Device(buffer);
-        self.device.blocks.insert(address, Block { bytes, kind });
+        self.device.add_block(address, bytes, Kind::Device(buffer));
         self.graph_memory.live.insert(address, bytes);
         let used = self.graph_memory.used();
         self.graph_memory.most_bytes = self.graph_memory.most_bytes.max(used);

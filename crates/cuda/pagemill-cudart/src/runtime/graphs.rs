@@ -53,6 +53,12 @@ impl Graphs {
             .ok_or_else(|| unknown("graph", graph))
     }
 
+    fn check_nodes(&mut self, graph: u64, wanted: &[u64]) -> Result<(), Fault> {
+        let nodes = &self.graph(graph)?.nodes;
+        let missing = wanted.iter().find(|node| !nodes.contains_key(node));
+        missing.map_or(Ok(()), |node| Err(unknown("node of this graph", *node)))
+    }
+
     fn node(&mut self, node: u64) -> Result<&mut Node, Fault> {
         let mut graphs = self.graphs.values_mut();
         let found = graphs.find_map(|graph| graph.nodes.get_mut(&node));
@@ -62,8 +68,7 @@ impl Graphs {
     /// The steps of a graph with those of the bodies of its conditional nodes.
     fn steps_of(&self, graph: u64) -> Result<Vec<Step>, Fault> {
         let mut steps = self.with_moved(graph)?.order().ok_or_else(|| {
-            let message = "the nodes of the graph wait for each other in a circle";
-            Fault::new(CudaError::INVALID_VALUE, message)
+            Fault::invalid("the nodes of the graph wait for each other in a circle")
         })?;
         for step in &mut steps {
             if let Work::Conditional(node) = &mut step.work {
@@ -82,22 +87,7 @@ impl Graphs {
         let found = self.executables.get_mut(&executable);
         found.ok_or_else(|| unknown("executable graph", executable))
     }
-}
 
-pub(super) fn unknown(what: &str, handle: u64) -> Fault {
-    Fault::new(
-        CudaError::INVALID_VALUE,
-        format!("{handle:#x} is no {what}"),
-    )
-}
-
-/// Node `node` has no such parameters.
-fn other_type(node: u64) -> Fault {
-    let message = format!("node {node:#x} is of another type");
-    Fault::new(CudaError::INVALID_VALUE, message)
-}
-
-impl Graphs {
     /// Makes an empty graph.
     pub fn create_graph(&mut self) -> u64 {
         let graph = self.handle();
@@ -161,7 +151,7 @@ impl Graphs {
         let is_conditional = |node: &Node| matches!(node.work, Work::Conditional(_));
         if child.nodes.values().any(is_conditional) {
             let message = "a graph with conditional nodes cannot be a node of another graph";
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(message));
         }
         Ok(Work::Child(child, is_moved.then_some(graph)))
     }
@@ -171,10 +161,7 @@ impl Graphs {
     /// # Errors
     /// If there is no such graph, or no such node in it.
     pub fn add_node(&mut self, graph: u64, after: &[u64], work: Work) -> Result<u64, Fault> {
-        let nodes = &self.graph(graph)?.nodes;
-        if let Some(&missing) = after.iter().find(|earlier| !nodes.contains_key(earlier)) {
-            return Err(unknown("node of this graph", missing));
-        }
+        self.check_nodes(graph, after)?;
         let node = self.handle();
         let after = after.iter().copied().collect();
         let nodes = &mut self.graph(graph)?.nodes;
@@ -238,10 +225,7 @@ impl Graphs {
             let message = "the stream is not captured";
             return Err(Fault::new(CudaError::ILLEGAL_STATE, message));
         };
-        let own = &self.graph(graph)?.nodes;
-        if let Some(&missing) = nodes.iter().find(|node| !own.contains_key(node)) {
-            return Err(unknown("node of this graph", missing));
-        }
+        self.check_nodes(graph, nodes)?;
         if let Some(capture) = self.captures.get_mut(&stream) {
             if alone {
                 capture.last.clear();
@@ -477,10 +461,7 @@ impl Runtime {
         after: &[u64],
     ) -> Result<(), Fault> {
         self.check_capture(stream)?;
-        let nodes = &self.graphs.graph(graph)?.nodes;
-        if let Some(&missing) = after.iter().find(|earlier| !nodes.contains_key(earlier)) {
-            return Err(unknown("node of this graph", missing));
-        }
+        self.graphs.check_nodes(graph, after)?;
         self.graphs.start_capture(stream, graph, after, false);
         Ok(())
     }
@@ -494,4 +475,13 @@ impl Runtime {
         }
         Ok(())
     }
+}
+
+pub(super) fn unknown(what: &str, handle: u64) -> Fault {
+    Fault::invalid(format!("{handle:#x} is no {what}"))
+}
+
+/// Node `node` has no such parameters.
+fn other_type(node: u64) -> Fault {
+    Fault::invalid(format!("node {node:#x} is of another type"))
 }

@@ -240,11 +240,7 @@ impl Runtime {
         self.streams.held.items.clear();
         let mut said = Vec::new();
         for waiting in std::mem::take(&mut self.streams.held.waiting) {
-            let name = self
-                .modules
-                .kernel_name(waiting.key)
-                .unwrap_or("?")
-                .to_owned();
+            let name = self.modules.kernel_name(waiting.key).unwrap_or("?");
             let message = format!(
                 "kernel {name} still waited for a change of memory when the program ended, which had not waited for it"
             );
@@ -265,11 +261,8 @@ impl Runtime {
                 launch,
             } = waiting;
             let at = self.streams.host().max(launch.since());
-            let end = self
-                .device
-                .gpu
-                .go_on(at, launch, patience)
-                .map_err(Fault::from);
+            let gpu = &mut self.device.gpu;
+            let end = gpu.go_on(at, launch, patience).map_err(Fault::from);
             moves |= match &end {
                 Ok(LaunchEnd::Waits(launch)) => launch.has_changed_memory(),
                 _ => true,

@@ -260,11 +260,11 @@ impl Kernels<'_> {
     ///
     /// # Errors
     /// If there is none of this number, or it cannot be executed.
-    pub fn load_image(&mut self, image: usize) -> Result<(), Fault> {
+    pub fn load_image(&mut self, image: usize) -> Result<ModuleId, Fault> {
         if image >= self.modules.images.len() {
             return Err(Fault::silent(CudaError::INVALID_RESOURCE_HANDLE));
         }
-        self.modules.module(image, &mut self.device.gpu).map(|_| ())
+        self.modules.module(image, &mut self.device.gpu)
     }
 
     /// Gives the threads of an image's kernels at most `most` registers.
@@ -272,8 +272,7 @@ impl Kernels<'_> {
     /// # Errors
     /// If the image cannot be executed.
     pub fn limit_registers(&mut self, image: usize, most: u32) -> Result<(), Fault> {
-        self.load_image(image)?;
-        let module = self.modules.module(image, &mut self.device.gpu)?;
+        let module = self.load_image(image)?;
         Ok(self.device.gpu.limit_registers(module, most)?)
     }
 
@@ -282,8 +281,7 @@ impl Kernels<'_> {
     /// # Errors
     /// If the image cannot be executed.
     pub fn kernel_names(&mut self, image: usize) -> Result<Vec<String>, Fault> {
-        self.load_image(image)?;
-        let module = self.modules.module(image, &mut self.device.gpu)?;
+        let module = self.load_image(image)?;
         Ok(self.device.gpu.kernel_names(module))
     }
 
@@ -332,8 +330,7 @@ impl Kernels<'_> {
     /// # Errors
     /// If the image cannot be executed, or has no such variable.
     pub fn global_of_image(&mut self, image: usize, name: &str) -> Result<(u64, u64), Fault> {
-        self.load_image(image)?;
-        let module = self.modules.module(image, &mut self.device.gpu)?;
+        let module = self.load_image(image)?;
         let found = self.device.gpu.symbol_address(module, name);
         let found = found.and_then(|at| Some((at.0, self.device.gpu.allocation_bytes(at)?)));
         found.ok_or_else(|| {

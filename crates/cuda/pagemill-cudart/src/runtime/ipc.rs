@@ -97,8 +97,7 @@ impl SharedWithOthers {
             .gpu
             .lend_fixed("cudaIpcOpenMemHandle", VirtAddr(address), memory)?;
         self.imports.insert(address, (origin, shared, 1));
-        let kind = Kind::Imported;
-        device.blocks.insert(address, Block { bytes, kind });
+        device.add_block(address, bytes, Kind::Imported);
         Ok(address)
     }
 }
@@ -122,10 +121,9 @@ impl Runtime {
                 true => ", and is managed here: run the program without --managed",
                 false => "",
             };
-            let message = format!(
+            return Err(Fault::invalid(format!(
                 "{address:#x} is not in memory of cudaMalloc, which alone can be shared with other processes{advice}"
-            );
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            )));
         };
         let failed = |error: std::io::Error| system("cannot share the memory", &error);
         if !self.shared.exports.contains_key(&start) {
@@ -146,13 +144,12 @@ impl Runtime {
         self.synchronize();
         let Some((_, _, opened)) = self.shared.imports.get_mut(&address) else {
             let message = format!("no memory of another process starts at {address:#x}");
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(message));
         };
         *opened -= 1;
         if *opened == 0 {
-            self.device
-                .gpu
-                .free(self.streams.host(), VirtAddr(address))?;
+            let at = self.streams.host();
+            self.device.gpu.free(at, VirtAddr(address))?;
             self.device.blocks.remove(&address);
             self.shared.imports.remove(&address);
         }

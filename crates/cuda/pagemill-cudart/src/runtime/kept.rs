@@ -4,7 +4,6 @@ use pagemill_ptx::Finding;
 use pagemill_sim::Report;
 
 use super::Runtime;
-use super::device::Device;
 use pagemill_wire::{DefectFound, Journal, Results, ResultsError};
 
 /// Where results are kept, and how far they were when all of them were written.
@@ -12,13 +11,6 @@ use pagemill_wire::{DefectFound, Journal, Results, ResultsError};
 pub(super) struct Kept {
     journal: Option<Journal>,
     mark: [u64; 5],
-}
-
-impl Device {
-    /// All mistakes that were found.
-    pub fn defects(&self) -> Vec<DefectFound> {
-        self.gpu.findings().iter().map(found).collect()
-    }
 }
 
 impl Runtime {
@@ -83,8 +75,13 @@ impl Runtime {
             report,
             self.failed.clone(),
         );
-        (results.sites, results.defects) = (self.sites(), self.device.defects());
+        (results.sites, results.defects) = (self.sites(), self.defects());
         results
+    }
+
+    /// All mistakes that were found.
+    pub fn defects(&self) -> Vec<DefectFound> {
+        self.device.gpu.findings().iter().map(found).collect()
     }
 }
 

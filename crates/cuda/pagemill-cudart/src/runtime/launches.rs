@@ -56,23 +56,21 @@ impl Device {
         let extents = launch.block.iter().map(|&extent| u64::from(extent));
         let threads = extents.fold(1, u64::saturating_mul);
         if threads > u64::from(sm.max_threads_per_block) {
-            let message = format!(
+            return Err(Fault::invalid(format!(
                 "kernel {}: a block of {} has {threads} threads, this GPU allows {}",
                 kernel.name,
                 readable_list(&launch.block),
                 sm.max_threads_per_block
-            );
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            )));
         }
         let depth = u64::from(sm.max_threads_per_block).min(BLOCK_DEPTH_MAX);
         if u64::from(launch.block[2]) > depth {
-            let message = format!(
+            return Err(Fault::invalid(format!(
                 "kernel {}: a block of {} is {} deep, this GPU allows {depth}",
                 kernel.name,
                 readable_list(&launch.block),
                 launch.block[2]
-            );
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            )));
         }
         Ok(())
     }
@@ -84,8 +82,7 @@ impl Device {
     pub fn set_heap_bytes(&mut self, bytes: u64) -> Result<(), Fault> {
         match self.gpu.set_heap_bytes(bytes) {
             true => Ok(()),
-            false => Err(Fault::new(
-                CudaError::INVALID_VALUE,
+            false => Err(Fault::invalid(
                 "cudaLimitMallocHeapSize cannot change once a kernel has called malloc",
             )),
         }
@@ -126,7 +123,7 @@ impl<'a> Kernels<'a> {
             return Ok(());
         }
         let most = self.device.setting.machine.sm.shared_bytes_per_block_max();
-        let message = format!(
+        Err(Fault::invalid(format!(
             "kernel {}: {} bytes of dynamic shared memory beside {} static ones are more than its {}; \
              cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize allows up to {} on this GPU",
             self.modules.kernel_name(key)?,
@@ -134,8 +131,7 @@ impl<'a> Kernels<'a> {
             attributes.shared_bytes,
             attributes.max_dynamic_shared_bytes,
             u64::from(most).saturating_sub(attributes.shared_bytes)
-        );
-        Err(Fault::new(CudaError::INVALID_VALUE, message))
+        )))
     }
 
     /// Allows a kernel up to `bytes` of dynamic shared memory.
@@ -148,11 +144,10 @@ impl<'a> Kernels<'a> {
         let room = u64::from(most).saturating_sub(fixed);
         let allowed = u32::try_from(bytes).ok();
         let Some(allowed) = allowed.filter(|&bytes| u64::from(bytes) <= room) else {
-            let message = format!(
+            return Err(Fault::invalid(format!(
                 "kernel {}: {bytes} bytes of dynamic shared memory are not possible, 0 to {room} are",
                 self.modules.kernel_name(key)?
-            );
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            )));
         };
         let kernel = self.kernel(key)?;
         self.modules.dynamic_shared.insert(kernel, allowed);
@@ -226,7 +221,7 @@ impl<'a> Kernels<'a> {
     ) -> Result<u64, Fault> {
         if blocks == 0 || blocks > self.blocks_per_sm(key, threads, 0)? {
             let message = format!("an SM does not hold {blocks} blocks of {threads} threads");
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(message));
         }
         let fixed = self.function_attributes(key)?.shared_bytes;
         let sm = &self.device.setting.machine.sm;
@@ -315,11 +310,7 @@ impl Runtime {
         if end.is_err() {
             self.device.close_pages_on_gpu(at);
         }
-        self.deeds.launch_ended(
-            &mut self.device,
-            begun,
-            matches!(&end, Ok(LaunchEnd::Done(_))),
-        );
+        self.launch_ended(begun, matches!(&end, Ok(LaunchEnd::Done(_))));
         self.launched(key, launch.stream, end?)
     }
 }

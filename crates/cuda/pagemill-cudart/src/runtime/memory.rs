@@ -81,7 +81,7 @@ impl Device {
     pub fn malloc_managed(&mut self, bytes: u64) -> Result<u64, Fault> {
         if bytes == 0 {
             let message = "a managed allocation needs at least one byte";
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(message));
         }
         let address = self.gpu.next_managed_address().0;
         let (pages, memory) = ManagedPages::map(address, bytes, self.gpu.managed_granule())?;
@@ -109,8 +109,7 @@ impl Device {
         let bytes = memory.len() as u64;
         let buffer = self.gpu.lend_managed(name, memory)?;
         self.gpu.starts_untouched(buffer)?;
-        let kind = Kind::Managed(buffer, pages);
-        self.blocks.insert(address, Block { bytes, kind });
+        self.add_block(address, bytes, Kind::Managed(buffer, pages));
         Ok(())
     }
 
@@ -155,8 +154,7 @@ impl Device {
         memory_of_gpu
             .lend_at("pinned memory", address, memory)
             .ok()?;
-        let kind = Kind::Pinned(Pinned::Watched(pages));
-        self.blocks.insert(address, Block { bytes, kind });
+        self.add_block(address, bytes, Kind::Pinned(Pinned::Watched(pages)));
         Some(address)
     }
 
@@ -172,7 +170,7 @@ impl Device {
             });
         let message = format!("no allocation of the GPU starts at {address:#x}{within}");
         let defect = self.defect_at(address, Defect::BadFree);
-        Fault::new(CudaError::INVALID_VALUE, message).as_defect(defect)
+        Fault::invalid(message).as_defect(defect)
     }
 
     /// The allocation that holds `address`, with its start.
@@ -206,7 +204,7 @@ impl Device {
     pub fn bytes_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], Fault> {
         self.bytes(address, bytes)?;
         let bytes = self.gpu.bytes_mut(VirtAddr(address), bytes);
-        bytes.map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))
+        bytes.map_err(|error| Fault::invalid(error.to_string()))
     }
 
     /// As [`Device::bytes_mut`], to read.
@@ -221,7 +219,7 @@ impl Device {
     /// A copy or fill that uses memory which is not there.
     pub fn outside(&self, address: u64, message: String) -> Fault {
         let defect = self.defect_at(address, Defect::OutOfBounds);
-        Fault::new(CudaError::INVALID_VALUE, message).as_defect(defect)
+        Fault::invalid(message).as_defect(defect)
     }
 
     /// Free and total bytes of GPU memory, for `cudaMemGetInfo`.
@@ -272,9 +270,24 @@ impl Device {
             let offset = address - start;
             return Ok((*buffer, offset..offset + bytes));
         }
-        let message =
-            format!("{bytes} bytes at {address:#x} are not all of one managed allocation");
-        Err(Fault::new(CudaError::INVALID_VALUE, message))
+        Err(Fault::invalid(format!(
+            "{bytes} bytes at {address:#x} are not all of one managed allocation"
+        )))
+    }
+
+    /// Whether all of a range is mapped.
+    pub fn is_mapped(&self, address: u64, bytes: u64) -> bool {
+        let end = address.saturating_add(bytes);
+        let mut at = address;
+        while at < end {
+            match self.block_at(at) {
+                Some((start, block)) if matches!(block.kind, Kind::Mapped(_)) => {
+                    at = start + block.bytes
+                }
+                _ => return false,
+            }
+        }
+        true
     }
 }
 
@@ -292,10 +305,8 @@ impl Runtime {
         }
         let at = self.streams.host();
         let buffer = self.device.gpu.alloc_fixed(at, "cudaMalloc", bytes)?;
-        let kind = Kind::Device(buffer);
         self.device
-            .blocks
-            .insert(buffer.address.0, Block { bytes, kind });
+            .add_block(buffer.address.0, bytes, Kind::Device(buffer));
         Ok(Some(buffer.address.0))
     }
 
@@ -306,11 +317,8 @@ impl Runtime {
         extent: &Extent,
         stream: StreamId,
     ) -> Result<Side, Fault> {
-        let block = self
-            .device
-            .block_at(span.address)
-            .map(|(_, block)| &block.kind);
-        match block {
+        let found = self.device.block_at(span.address);
+        match found.map(|(_, block)| &block.kind) {
             Some(Kind::Managed(_, pages)) if pages.is_in_place_of_device() => {
                 let bytes = span.reach(extent).unwrap_or(u64::MAX);
                 self.prefetch(span.address, bytes, true, stream)?;
@@ -346,13 +354,12 @@ impl Runtime {
         if matches!(self.device.blocks.get(&address), Some(block) if matches!(block.kind, Kind::Pinned(Pinned::Watched(_))))
         {
             let freed = self.device.gpu.device_memory_mut().free(address);
-            freed.map_err(|error| Fault::new(CudaError::INVALID_VALUE, error.to_string()))?;
+            freed.map_err(|error| Fault::invalid(error.to_string()))?;
             self.device.blocks.remove(&address);
             return Ok(0);
         }
-        self.device
-            .gpu
-            .free(self.streams.host(), VirtAddr(address))?;
+        let at = self.streams.host();
+        self.device.gpu.free(at, VirtAddr(address))?;
         let block = self.device.blocks.remove(&address);
         Ok(block.map_or(0, |block| block.bytes))
     }
@@ -379,14 +386,10 @@ impl Runtime {
     }
 
     fn release(&mut self, address: u64) -> Result<(), Fault> {
+        let at = self.streams.host();
         match self.device.blocks.get(&address).map(|block| &block.kind) {
-            Some(Kind::Device(buffer)) => {
-                self.device.gpu.free_fixed(self.streams.host(), *buffer)?
-            }
-            Some(Kind::Managed(..)) => self
-                .device
-                .gpu
-                .free(self.streams.host(), VirtAddr(address))?,
+            Some(Kind::Device(buffer)) => self.device.gpu.free_fixed(at, *buffer)?,
+            Some(Kind::Managed(..)) => self.device.gpu.free(at, VirtAddr(address))?,
             _ => return Err(self.device.no_allocation(address)),
         }
         self.graph_memory.forget(address);
@@ -434,11 +437,8 @@ impl Runtime {
     pub fn advise(&mut self, address: u64, bytes: u64, action: Action) -> Result<(), Fault> {
         let (buffer, range) = self.device.managed_range(address, bytes)?;
         self.device.report_first_touches();
-        match self
-            .device
-            .gpu
-            .advise(self.streams.host(), buffer, range, action)?
-        {
+        let at = self.streams.host();
+        match self.device.gpu.advise(at, buffer, range, action)? {
             None => warn_of_hints(self.device.is_driven()),
             Some(done) => {
                 if action == Action::ReadMostly {

@@ -23,9 +23,32 @@ struct Mipmapped {
 
 /// All mipmapped arrays, and how many there ever were.
 #[derive(Debug, Default)]
-pub(super) struct Mipmaps {
+pub struct Mipmaps {
     live: BTreeMap<u64, Mipmapped>,
     made: u64,
+}
+
+impl Mipmaps {
+    /// The array that is a level of a mipmapped array.
+    ///
+    /// # Errors
+    /// If there is no such array or level.
+    pub fn mipmap_level(&self, handle: u64, level: u32) -> Result<u64, Fault> {
+        let levels = &self.mipmapped(handle)?.levels;
+        levels.get(level as usize).copied().ok_or_else(|| {
+            Fault::invalid(format!(
+                "a mipmapped array of {} levels has no level {level}",
+                levels.len()
+            ))
+        })
+    }
+
+    fn mipmapped(&self, handle: u64) -> Result<&Mipmapped, Fault> {
+        self.live.get(&handle).ok_or_else(|| {
+            let message = format!("{handle:#x} is no mipmapped array");
+            Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
+        })
+    }
 }
 
 impl Runtime {
@@ -41,8 +64,7 @@ impl Runtime {
         levels: u32,
     ) -> Result<u64, Fault> {
         if levels == 0 {
-            let message = "a mipmapped array needs at least one level";
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid("a mipmapped array needs at least one level"));
         }
         let first = check_shape(texel, asked, flags)?;
         let layered = is_layered(flags);
@@ -80,27 +102,12 @@ impl Runtime {
         Ok(handle)
     }
 
-    /// The array that is a level of a mipmapped array.
-    ///
-    /// # Errors
-    /// If there is no such array or level.
-    pub fn mipmap_level(&self, handle: u64, level: u32) -> Result<u64, Fault> {
-        let levels = &self.mipmapped(handle)?.levels;
-        levels.get(level as usize).copied().ok_or_else(|| {
-            let message = format!(
-                "a mipmapped array of {} levels has no level {level}",
-                levels.len()
-            );
-            Fault::new(CudaError::INVALID_VALUE, message)
-        })
-    }
-
     /// `cudaFreeMipmappedArray`; waits for the GPU.
     ///
     /// # Errors
     /// If there is no such array.
     pub fn free_mipmapped(&mut self, handle: u64) -> Result<(), Fault> {
-        let Mipmapped { buffer, levels } = self.mipmapped(handle)?.clone();
+        let Mipmapped { buffer, levels } = self.mipmaps.mipmapped(handle)?.clone();
         self.synchronize();
         self.device.gpu.free_fixed(self.streams.host(), buffer)?;
         for level in levels {
@@ -110,21 +117,14 @@ impl Runtime {
         Ok(())
     }
 
-    fn mipmapped(&self, handle: u64) -> Result<&Mipmapped, Fault> {
-        self.mipmaps.live.get(&handle).ok_or_else(|| {
-            let message = format!("{handle:#x} is no mipmapped array");
-            Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
-        })
-    }
-
     /// The first level of a mipmapped array, and how a texture reads its levels.
     pub(super) fn mipmapped_image(
         &self,
         handle: u64,
         reading: MipReading,
     ) -> Result<(Image, Mipmap), Fault> {
-        let levels = &self.mipmapped(handle)?.levels;
-        let first = self.array(levels[0])?;
+        let levels = &self.mipmaps.mipmapped(handle)?.levels;
+        let first = self.arrays.array(levels[0])?;
         let mipmap = Mipmap {
             levels: levels.len() as u32,
             layered: is_layered(first.flags),
@@ -151,7 +151,7 @@ impl View {
         image: &mut Image,
         mipmap: &mut Option<Mipmap>,
     ) -> Result<(), Fault> {
-        let wrong = |message: String| Err(Fault::new(CudaError::INVALID_VALUE, message));
+        let wrong = |message: String| Err(Fault::invalid(message));
         if let Some(texel) = self.texel {
             if texel.bytes() != image.texel.bytes() {
                 return wrong(format!(

@@ -28,7 +28,6 @@ mod views;
 mod virtual_memory;
 mod work;
 
-use pagemill_pages::parts::link::Direction;
 use pagemill_sim::{Gpu, Report};
 use pagemill_types::Picos;
 
@@ -68,8 +67,8 @@ pub struct Runtime {
     pub device: Device,
     pub(crate) streams: Streams,
     deeds: Deeds,
-    arrays: Arrays,
-    mipmaps: Mipmaps,
+    pub(crate) arrays: Arrays,
+    pub(crate) mipmaps: Mipmaps,
     pub(crate) graphs: Graphs,
     pub(crate) graph_memory: GraphMemory,
     pub(crate) virtual_memory: VirtualMemory,
@@ -149,14 +148,5 @@ impl Runtime {
         let done = work(&mut self.device.gpu, start)?;
         self.streams.end(stream, done)?;
         Ok(done)
-    }
-}
-
-/// The direction of a copy between the CPU and memory that is always on the GPU.
-fn link_direction(to_gpu: bool) -> Direction {
-    if to_gpu {
-        Direction::ToGpu
-    } else {
-        Direction::ToCpu
     }
 }

@@ -2,7 +2,7 @@
 
 use super::graphs::{Graphs, unknown};
 use super::work::{Graph, Work};
-use crate::error::{CudaError, Fault};
+use crate::error::Fault;
 
 impl Graphs {
     /// A graph, with those that were moved into it as they are now.
@@ -16,7 +16,7 @@ impl Graphs {
     fn with_moved_within(&self, graph: u64, outer: &mut Vec<u64>) -> Result<Graph, Fault> {
         if outer.contains(&graph) {
             let message = format!("graph {graph:#x} was moved into itself");
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(message));
         }
         let found = self.graphs.get(&graph);
         let mut copy = found.ok_or_else(|| unknown("graph", graph))?.clone();

@@ -84,10 +84,7 @@ impl Runtime {
             return Ok(());
         };
         let actions = planned.allocated(address, stack());
-        let bytes = self
-            .device
-            .allocation(address)
-            .map_or(0, |(_, bytes)| bytes);
+        let (_, bytes) = self.device.allocation(address).unwrap_or_default();
         for action in actions {
             self.advise(address, bytes, action)?;
         }

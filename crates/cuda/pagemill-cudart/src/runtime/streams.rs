@@ -104,10 +104,7 @@ impl Default for Streams {
 impl Streams {
     fn stream(&self, id: StreamId) -> Result<&Stream, Fault> {
         let known = self.streams.get(&id);
-        known.ok_or_else(|| {
-            let message = format!("there is no stream {:#x}", id.0);
-            Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
-        })
+        known.ok_or_else(|| no_stream(id))
     }
 
     /// When everything that was put into `stream` is done.
@@ -170,27 +167,22 @@ impl Streams {
 
     /// Notes that what was put into `stream` is done at `end`.
     pub(super) fn end(&mut self, stream: StreamId, end: Picos) -> Result<(), Fault> {
-        if stream.is_legacy() {
-            self.legacy.at = self.legacy.at.max(end);
-            return Ok(());
-        }
-        self.stream(stream)?;
-        if let Some(stream) = self.streams.get_mut(&stream) {
-            stream.ready.at = stream.ready.at.max(end);
-        }
+        let ready = self.ready_mut(stream)?;
+        ready.at = ready.at.max(end);
         Ok(())
+    }
+
+    fn ready_mut(&mut self, stream: StreamId) -> Result<&mut Moment, Fault> {
+        if stream.is_legacy() {
+            return Ok(&mut self.legacy);
+        }
+        let known = self.streams.get_mut(&stream);
+        known.map_or_else(|| Err(no_stream(stream)), |own| Ok(&mut own.ready))
     }
 
     /// What is put into `stream` from now on waits for `moment`.
     pub(crate) fn wait_for(&mut self, stream: StreamId, moment: &Moment) -> Result<(), Fault> {
-        if stream.is_legacy() {
-            self.legacy.wait_for(moment);
-            return Ok(());
-        }
-        self.stream(stream)?;
-        if let Some(stream) = self.streams.get_mut(&stream) {
-            stream.ready.wait_for(moment);
-        }
+        self.ready_mut(stream)?.wait_for(moment);
         Ok(())
     }
 
@@ -404,4 +396,9 @@ impl Runtime {
             None => self.streams.ready(stream).map(|_| ()),
         }
     }
+}
+
+fn no_stream(id: StreamId) -> Fault {
+    let message = format!("there is no stream {:#x}", id.0);
+    Fault::new(CudaError::INVALID_RESOURCE_HANDLE, message)
 }

@@ -51,7 +51,7 @@ fn arguments(to: u64, value: u32) -> Vec<u8> {
 fn store(runtime: &mut Runtime, to: u64, value: u32, stream: StreamId) -> Result<(), Fault> {
     runtime.call(|runtime| {
         let image = match runtime.kernels().load_image(0) {
-            Ok(()) => 0,
+            Ok(_) => 0,
             Err(_) => runtime.modules.register_ptx(PTX.to_owned()),
         };
         let key = runtime.kernels().kernel_of_image(image, "store")?;

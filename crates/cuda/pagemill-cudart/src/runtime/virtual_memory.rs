@@ -10,7 +10,7 @@ use pagemill_types::VirtAddr;
 
 use super::Runtime;
 use super::device::Device;
-use super::memory::{Block, Kind};
+use super::memory::Kind;
 use crate::error::{CudaError, Fault};
 
 /// Sizes of memory and of reserved ranges are multiples of this, as on NVIDIA's GPUs.
@@ -39,34 +39,13 @@ pub struct VirtualMemory {
     made: u64,
 }
 
-fn invalid(message: String) -> Fault {
-    Fault::new(CudaError::INVALID_VALUE, message)
-}
-
 fn check_granule(what: &str, bytes: u64) -> Result<(), Fault> {
     if bytes == 0 || !bytes.is_multiple_of(GRANULE_BYTES) {
-        return Err(invalid(format!(
+        return Err(Fault::invalid(format!(
             "{what} of {bytes:#x} bytes is no multiple of the granularity, {GRANULE_BYTES:#x} bytes"
         )));
     }
     Ok(())
-}
-
-impl Device {
-    /// Whether all of a range is mapped.
-    pub fn is_mapped(&self, address: u64, bytes: u64) -> bool {
-        let end = address.saturating_add(bytes);
-        let mut at = address;
-        while at < end {
-            match self.block_at(at) {
-                Some((start, block)) if matches!(block.kind, Kind::Mapped(_)) => {
-                    at = start + block.bytes
-                }
-                _ => return false,
-            }
-        }
-        true
-    }
 }
 
 impl VirtualMemory {
@@ -82,9 +61,8 @@ impl VirtualMemory {
     ) -> Result<u64, Fault> {
         check_granule("a range", bytes)?;
         if align != 0 && !align.is_power_of_two() {
-            return Err(invalid(format!(
-                "an alignment of {align:#x} is no power of two"
-            )));
+            let message = format!("an alignment of {align:#x} is no power of two");
+            return Err(Fault::invalid(message));
         }
         let address = device
             .gpu
@@ -105,9 +83,8 @@ impl VirtualMemory {
         bytes: u64,
     ) -> Result<(), Fault> {
         if self.ranges.get(&address) != Some(&bytes) {
-            return Err(invalid(format!(
-                "{bytes:#x} bytes at {address:#x} were not reserved"
-            )));
+            let message = format!("{bytes:#x} bytes at {address:#x} were not reserved");
+            return Err(Fault::invalid(message));
         }
         if device
             .blocks
@@ -115,9 +92,8 @@ impl VirtualMemory {
             .next()
             .is_some()
         {
-            return Err(invalid(format!(
-                "memory is mapped in the range at {address:#x}"
-            )));
+            let message = format!("memory is mapped in the range at {address:#x}");
+            return Err(Fault::invalid(message));
         }
         self.ranges.remove(&address);
         Ok(())
@@ -125,7 +101,7 @@ impl VirtualMemory {
 
     fn physical(&mut self, handle: u64) -> Result<&mut Physical, Fault> {
         let found = self.physical.get_mut(&handle);
-        found.ok_or_else(|| invalid(format!("{handle:#x} is no memory of cuMemCreate")))
+        found.ok_or_else(|| Fault::invalid(format!("{handle:#x} is no memory of cuMemCreate")))
     }
 
     /// Bytes of the memory of a handle.
@@ -151,9 +127,8 @@ impl VirtualMemory {
         let fits =
             range.is_some_and(|(start, length)| bytes <= length.saturating_sub(address - start));
         if !fits || !address.is_multiple_of(GRANULE_BYTES) {
-            return Err(invalid(format!(
-                "{bytes:#x} bytes at {address:#x} are not reserved"
-            )));
+            let message = format!("{bytes:#x} bytes at {address:#x} are not reserved");
+            return Err(Fault::invalid(message));
         }
         let physical = self.physical(handle)?;
         if physical.is_mapped || physical.buffer.bytes != bytes {
@@ -165,11 +140,10 @@ impl VirtualMemory {
         }
         let buffer = physical.buffer;
         let moved = device.gpu.move_fixed(buffer, VirtAddr(address));
-        let buffer = moved.map_err(|error| invalid(error.to_string()))?;
+        let buffer = moved.map_err(|error| Fault::invalid(error.to_string()))?;
         let physical = self.physical(handle)?;
         (physical.buffer, physical.is_mapped) = (buffer, true);
-        let kind = Kind::Mapped(handle);
-        device.blocks.insert(address, Block { bytes, kind });
+        device.add_block(address, bytes, Kind::Mapped(handle));
         Ok(())
     }
 
@@ -180,7 +154,7 @@ impl VirtualMemory {
     pub fn retain_mapped(&mut self, device: &Device, address: u64) -> Result<u64, Fault> {
         let handle = match device.block_at(address).map(|(_, block)| &block.kind) {
             Some(Kind::Mapped(handle)) => *handle,
-            _ => return Err(invalid(format!("nothing is mapped at {address:#x}"))),
+            _ => return Err(Fault::invalid(format!("nothing is mapped at {address:#x}"))),
         };
         self.physical(handle)?.handles += 1;
         Ok(handle)
@@ -216,7 +190,8 @@ impl Runtime {
     pub fn release_physical(&mut self, handle: u64) -> Result<(), Fault> {
         let physical = self.virtual_memory.physical(handle)?;
         let left = physical.handles.checked_sub(1);
-        physical.handles = left.ok_or_else(|| invalid(format!("{handle:#x} was released")))?;
+        physical.handles =
+            left.ok_or_else(|| Fault::invalid(format!("{handle:#x} was released")))?;
         self.drop_unused(handle)
     }
 
@@ -249,9 +224,8 @@ impl Runtime {
         let mapped: Vec<(u64, u64, u64)> = mapped.collect();
         let covered: u64 = mapped.iter().map(|(start, end, _)| end - start).sum();
         if covered != bytes || bytes == 0 {
-            return Err(invalid(format!(
-                "{bytes:#x} bytes at {address:#x} are not all mapped"
-            )));
+            let message = format!("{bytes:#x} bytes at {address:#x} are not all mapped");
+            return Err(Fault::invalid(message));
         }
         self.synchronize();
         for (start, _, handle) in mapped {

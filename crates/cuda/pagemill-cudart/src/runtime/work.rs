@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::copies::{Copy3d, Extent, Span};
 use super::images::FunctionKey;
 use super::launches::Launch;
-use crate::error::{CudaError, Fault};
+use crate::error::Fault;
 
 /// Something that a stream does in its turn.
 #[derive(Clone, Debug)]
@@ -196,11 +196,9 @@ impl Choice {
             (0, 1 | 2) => Ok(Self::If),
             (1, 1) => Ok(Self::While),
             (2, 1..=BODIES_MAX) => Ok(Self::Switch),
-            _ => {
-                let message =
-                    format!("a conditional node of type {number} cannot have {bodies} bodies");
-                Err(Fault::new(CudaError::INVALID_VALUE, message))
-            }
+            _ => Err(Fault::invalid(format!(
+                "a conditional node of type {number} cannot have {bodies} bodies"
+            ))),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use super::driver;
-use crate::error::{CudaError, Fault};
+use crate::error::Fault;
 use crate::ffi::copy::linear;
 use crate::ffi::work::{Wait, submit, turn_of};
 use crate::ffi::{Done, InPtr, address, with_runtime};
@@ -92,7 +92,7 @@ impl Side3d {
     fn span(&self, runtime: &Runtime, extent: &Extent) -> Result<Span, Fault> {
         if self.kind == ARRAY {
             let at = [self.x_bytes, self.row, self.slice].map(|at| at as u64);
-            return runtime.array_span(address(self.array), at, extent);
+            return runtime.arrays.array_span(address(self.array), at, extent);
         }
         let start = if self.kind == HOST {
             address(self.host)
@@ -119,12 +119,7 @@ impl Side3d {
                 slice_bytes,
             })
         };
-        place().ok_or_else(|| {
-            Fault::new(
-                CudaError::INVALID_VALUE,
-                "the copy is larger than any memory",
-            )
-        })
+        place().ok_or_else(|| Fault::invalid("the copy is larger than any memory"))
     }
 }
 

@@ -49,12 +49,11 @@ impl KernelNode {
             pointers: self.pointers,
             extra: self.extra,
         };
+        let mut kernels = runtime.kernels();
         // SAFETY: the program's lists have what the parameters of the kernel need, which it names beside them.
-        let block = runtime
-            .kernels()
-            .prepare(key, &launch, |params, bytes| unsafe {
-                arguments.block(params, bytes)
-            })?;
+        let block = kernels.prepare(key, &launch, |params, bytes| unsafe {
+            arguments.block(params, bytes)
+        })?;
         Ok(Work::Kernel(key, launch, block))
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use pagemill_ptx::Param;
 
 use super::driver;
-use crate::error::{CudaError, Fault};
+use crate::error::Fault;
 use crate::ffi::launch::{LaunchAttribute, apply_attributes, pack, run};
 use crate::ffi::{Done, InPtr, OutPtr, address, null, with_runtime};
 use crate::runtime::{FunctionKey, Launch, StreamId};
@@ -48,11 +48,10 @@ impl Arguments {
         let mut block = unsafe { buffer(self.extra) }?.to_vec();
         // Compilers of other languages leave the padding behind the last argument away.
         if block.len() > bytes as usize {
-            let message = format!(
+            return Err(Fault::invalid(format!(
                 "the arguments have {} bytes, the kernel's parameters {bytes}",
                 block.len()
-            );
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            )));
         }
         block.resize(bytes as usize, 0);
         Ok(block)
@@ -81,10 +80,8 @@ unsafe fn buffer<'a>(extra: *const *const c_void) -> Result<&'a [u8], Fault> {
                 bytes = Some(unsafe { value.cast::<usize>().read_unaligned() })
             }
             _ => {
-                return Err(Fault::new(
-                    CudaError::INVALID_VALUE,
-                    format!("there is no launch parameter {name}"),
-                ));
+                let message = format!("there is no launch parameter {name}");
+                return Err(Fault::invalid(message));
             }
         }
         // SAFETY: the list goes on until its end.

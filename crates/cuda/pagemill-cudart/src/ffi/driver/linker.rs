@@ -86,12 +86,9 @@ fn source(kind: c_int, bytes: &[u8]) -> Result<String, Fault> {
             CudaError::NO_KERNEL_IMAGE,
             "machine code (a cubin) cannot be linked, pagemill executes PTX: give the linker PTX",
         )),
-        _ => Err(Fault::new(
-            CudaError::INVALID_VALUE,
-            format!(
-                "a linker input of type {kind} has no PTX: give it PTX or a fat binary with PTX"
-            ),
-        )),
+        _ => Err(Fault::invalid(format!(
+            "a linker input of type {kind} has no PTX: give it PTX or a fat binary with PTX"
+        ))),
     }
 }
 

@@ -86,11 +86,10 @@ fn set(
     stream: *mut c_void,
 ) -> Done {
     if !address(to).is_multiple_of(element.len() as u64) {
-        let message = format!(
+        return Err(Fault::invalid(format!(
             "{to:p} is no multiple of the element, {} bytes",
             element.len()
-        );
-        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        )));
     }
     let width_bytes = (width as u64)
         .checked_mul(element.len() as u64)

@@ -121,7 +121,7 @@ fn of_runtime(body: impl FnOnce() -> i32) -> Done {
 driver! { Nothing:
     fn cuInit(flags: c_uint) {
         if flags != 0 {
-            return Err(Fault::new(CudaError::INVALID_VALUE, format!("there are no flags {flags:#x}")));
+            return Err(Fault::invalid(format!("there are no flags {flags:#x}")));
         }
         super::with_runtime(|_| Ok(()))?;
         INITIALIZED.store(true, Ordering::Relaxed);

@@ -182,7 +182,7 @@ fn attribute(function: *const c_void, number: c_int) -> Result<c_int, Fault> {
         9 => -1,
         _ => {
             let message = format!("there is no function attribute {number}");
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(message));
         }
     })
 }

@@ -18,10 +18,9 @@ fn checked(map: *mut Words) -> Result<*mut Words, Fault> {
     }
     match map.addr().is_multiple_of(MAP_ALIGN) {
         true => Ok(map),
-        false => {
-            let message = format!("the tensor map at {map:p} is not aligned to {MAP_ALIGN} bytes");
-            Err(Fault::new(CudaError::INVALID_VALUE, message))
-        }
+        false => Err(Fault::invalid(format!(
+            "the tensor map at {map:p} is not aligned to {MAP_ALIGN} bytes"
+        ))),
     }
 }
 
@@ -61,8 +60,7 @@ driver! { Context:
         check_capability()?;
         let count = rank as usize;
         if count > RANK_MAX {
-            let message = format!("a tensor has 1 to {RANK_MAX} dimensions, not {rank}");
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(format!("a tensor has 1 to {RANK_MAX} dimensions, not {rank}")));
         }
         // SAFETY: the program passes `sizes` as null or with `count` values; `strides` as null or with `count` values.
         let (sizes, strides) = unsafe { (read(sizes, count)?, read(strides, count.saturating_sub(1))?) };
@@ -90,8 +88,7 @@ driver! { Context:
         // SAFETY: `checked` found `map` aligned and not null; the program has filled it.
         let mut words = unsafe { map.read() };
         if !TensorMap::is_one(&words) || !begin.is_multiple_of(16) {
-            let message = format!("no tensor map that cuTensorMapEncodeTiled made, or {begin:#x} is no multiple of 16");
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(format!("no tensor map that cuTensorMapEncodeTiled made, or {begin:#x} is no multiple of 16")));
         }
         TensorMap::move_to(&mut words, begin);
         // SAFETY: the program passes `map` as null or room for `Words`.

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 use super::{driver, of_runtime};
-use crate::error::{CudaError, Fault};
+use crate::error::Fault;
 use crate::ffi::array;
 use crate::ffi::mipmap;
 use crate::ffi::resource_view::ViewDesc;
@@ -56,11 +56,9 @@ fn texel(format: c_uint, channels: c_uint) -> Result<Texel, Fault> {
             channels: channels as u8,
             channel_bytes: (bits / 8) as u8,
         }),
-        _ => {
-            let message =
-                format!("a texel of {channels} channels of format {format:#x} is not possible");
-            Err(Fault::new(CudaError::INVALID_VALUE, message))
-        }
+        _ => Err(Fault::invalid(format!(
+            "a texel of {channels} channels of format {format:#x} is not possible"
+        ))),
     }
 }
 
@@ -79,7 +77,7 @@ fn create_array(to: OutPtr<*mut c_void>, desc: &Array3dDesc) -> Done {
 }
 
 fn describe(own: *mut c_void) -> Result<Array3dDesc, Fault> {
-    let array = with_runtime(|runtime| runtime.array(address(own)).copied())?;
+    let array = with_runtime(|runtime| runtime.arrays.array(address(own)).copied())?;
     let [width, height, depth] = array.asked.map(|texels| texels as usize);
     Ok(Array3dDesc {
         width,
@@ -146,10 +144,12 @@ impl DriverTextureDesc {
 
 fn texel_of(resource: &Resource) -> Result<Texel, Fault> {
     match *resource {
-        Resource::Array(handle) => with_runtime(|runtime| Ok(runtime.array(handle)?.image.texel)),
+        Resource::Array(handle) => {
+            with_runtime(|runtime| Ok(runtime.arrays.array(handle)?.image.texel))
+        }
         Resource::Mipmapped(handle) => with_runtime(|runtime| {
-            let first = runtime.mipmap_level(handle, 0)?;
-            Ok(runtime.array(first)?.image.texel)
+            let first = runtime.mipmaps.mipmap_level(handle, 0)?;
+            Ok(runtime.arrays.array(first)?.image.texel)
         }),
         Resource::Linear { texel, .. } | Resource::Pitched { texel, .. } => Ok(texel),
     }

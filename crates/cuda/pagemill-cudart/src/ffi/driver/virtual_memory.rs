@@ -43,10 +43,8 @@ struct Access {
 const READ_WRITE: c_int = 3;
 
 fn unsupported(what: &str) -> Fault {
-    Fault::new(
-        CudaError::NOT_SUPPORTED,
-        format!("pagemill does not support {what}"),
-    )
+    let message = format!("pagemill does not support {what}");
+    Fault::new(CudaError::NOT_SUPPORTED, message)
 }
 
 fn check(properties: InPtr<Properties>) -> Done {
@@ -59,7 +57,7 @@ fn check(properties: InPtr<Properties>) -> Done {
     } = properties;
     if kind != PINNED {
         let message = format!("there is no allocation type {kind} for cuMemCreate");
-        return Err(Fault::new(CudaError::INVALID_VALUE, message));
+        return Err(Fault::invalid(message));
     }
     if location.kind != ON_DEVICE {
         return Err(unsupported("memory of the host in cuMemCreate"));
@@ -120,8 +118,7 @@ driver! { Context:
             return Err(null());
         }
         if !with_runtime(|runtime| Ok(runtime.device.is_mapped(address, bytes as u64)))? {
-            let message = format!("{bytes:#x} bytes at {address:#x} are not all mapped");
-            return Err(Fault::new(CudaError::INVALID_VALUE, message));
+            return Err(Fault::invalid(format!("{bytes:#x} bytes at {address:#x} are not all mapped")));
         }
         for index in 0..count {
             // SAFETY: the program passes `access` as null or a pointer to `Access`.
