@@ -11,7 +11,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-cli", 10023),
     ("pagemill-color", 1986),
     ("pagemill-color-preload", 552),
-    ("pagemill-cudart", 16808),
+    ("pagemill-cudart", 16801),
     ("pagemill-fabric", 10203),
     ("pagemill-gpu", 2401),
     ("pagemill-gpu-front", 1579),

@@ -3,6 +3,7 @@
 mod functions;
 mod glossary;
 mod lengths;
+mod methods;
 mod readmes;
 mod specification;
 mod twins;
@@ -106,6 +107,7 @@ pub fn check() -> Result<()> {
             sources.push(file);
         }
     }
+    findings.extend(methods::too_many(&sources));
     findings.extend(twins::found(&sources));
     findings.extend(functions::files_that_are_gone(workspace::root()));
     findings.extend(lengths::files_that_are_gone(workspace::root()));

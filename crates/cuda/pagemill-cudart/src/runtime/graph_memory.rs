@@ -3,17 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use pagemill_types::VirtAddr;
-
-use super::device::Device;
-use super::memory::Kind;
-use super::streams::StreamId;
-use super::{Runtime, Work};
-use crate::error::Fault;
-
-/// Where memory of graphs begins.
-const ALIGN_BYTES: u64 = 512;
-
 /// What is allocated by graphs.
 #[derive(Debug, Default)]
 pub struct GraphMemory {
@@ -40,38 +29,10 @@ impl GraphMemory {
     pub fn reset_peak(&mut self) {
         self.most_bytes = self.used();
     }
-}
 
-impl Device {
-    /// Work that allocates `bytes`, and where they will be.
-    ///
-    /// # Errors
-    /// More addresses than there are.
-    pub fn graph_allocation(&mut self, bytes: u64) -> Result<(Work, u64), Fault> {
-        let address = self.gpu.reserve_addresses(bytes.max(1), ALIGN_BYTES)?.0;
-        Ok((Work::Allocate { address, bytes }, address))
-    }
-}
-
-impl Runtime {
-    /// Allocates in its turn in `stream`. Memory of an earlier launch that was never freed stays as it is.
-    ///
-    /// # Errors
-    /// If the GPU has no room, or there is no such stream.
-    pub fn allocate_at(&mut self, address: u64, bytes: u64, stream: StreamId) -> Result<(), Fault> {
-        if bytes == 0 || self.device.blocks.contains_key(&address) {
-            return Ok(());
-        }
-        let at = self.streams.start(stream)?.at;
-        let buffer = self
-            .device
-            .gpu
-            .alloc_fixed(at, "cudaGraphAddMemAllocNode", bytes)?;
-        let buffer = self.device.gpu.move_fixed(buffer, VirtAddr(address))?;
-        self.device.add_block(address, bytes, Kind::Device(buffer));
-        self.graph_memory.live.insert(address, bytes);
-        let used = self.graph_memory.used();
-        self.graph_memory.most_bytes = self.graph_memory.most_bytes.max(used);
-        Ok(())
+    /// `bytes` at `address` are allocated.
+    pub(super) fn add(&mut self, address: u64, bytes: u64) {
+        self.live.insert(address, bytes);
+        self.most_bytes = self.most_bytes.max(self.used());
     }
 }

@@ -13,7 +13,7 @@ use crate::fatbin::{PtxImage, ptx_images};
 use crate::linked_ptx;
 use pagemill_wire::Stack;
 
-/// What stands for a kernel: the address of its host stub, or a handle of [`Modules::kernel_handle`].
+/// What stands for a kernel: the address of its host stub, or a handle of `Modules::kernel_handle`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FunctionKey(pub u64);
 

@@ -261,7 +261,7 @@ impl<'a> Kernels<'a> {
 }
 
 impl Runtime {
-    /// Launches a kernel. `pack` is as for [`Kernels::prepare`].
+    /// Launches a kernel. `pack` is as for `Kernels::prepare`.
     ///
     /// # Errors
     /// A shape that is not possible, or whatever stopped the kernel.

@@ -9,13 +9,16 @@ use pagemill_types::VirtAddr;
 
 use super::device::Device;
 use super::pages::ManagedPages;
-use super::{Extent, Runtime, Span, StreamId};
+use super::{Extent, Runtime, Span, StreamId, Work};
 use crate::error::{CudaError, Fault};
 
 /// GPU memory that programs see of a machine that does not limit it.
 const UNLIMITED_BYTES: u64 = 64 << 30;
 /// Where pinned memory whose touches are seen begins: in the upper half of the addresses that are watched.
 const WATCHED_BASE: u64 = (1 << 40) + (1 << 43);
+
+/// Where memory of graphs begins.
+const GRAPH_ALIGN_BYTES: u64 = 512;
 
 /// Which memory an address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -289,6 +292,18 @@ impl Device {
         }
         true
     }
+
+    /// Work that allocates `bytes`, and where they will be.
+    ///
+    /// # Errors
+    /// More addresses than there are.
+    pub fn graph_allocation(&mut self, bytes: u64) -> Result<(Work, u64), Fault> {
+        let address = self
+            .gpu
+            .reserve_addresses(bytes.max(1), GRAPH_ALIGN_BYTES)?
+            .0;
+        Ok((Work::Allocate { address, bytes }, address))
+    }
 }
 
 impl Runtime {
@@ -448,6 +463,23 @@ impl Runtime {
             }
         }
         self.device.close_pages_on_gpu(self.streams.host());
+        Ok(())
+    }
+
+    /// Allocates in its turn in `stream`. Memory of an earlier launch that was never freed stays as it is.
+    ///
+    /// # Errors
+    /// If the GPU has no room, or there is no such stream.
+    pub fn allocate_at(&mut self, address: u64, bytes: u64, stream: StreamId) -> Result<(), Fault> {
+        if bytes == 0 || self.device.blocks.contains_key(&address) {
+            return Ok(());
+        }
+        let at = self.streams.start(stream)?.at;
+        let gpu = &mut self.device.gpu;
+        let buffer = gpu.alloc_fixed(at, "cudaGraphAddMemAllocNode", bytes)?;
+        let buffer = gpu.move_fixed(buffer, VirtAddr(address))?;
+        self.device.add_block(address, bytes, Kind::Device(buffer));
+        self.graph_memory.add(address, bytes);
         Ok(())
     }
 }

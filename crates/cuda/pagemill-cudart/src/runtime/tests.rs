@@ -196,40 +196,30 @@ fn a_stray_kernel_loses_the_gpu() {
 }
 
 #[test]
+fn what_cannot_be_loaded_is_refused() {
+    let mut runtime = runtime();
+    let text = runtime.modules.register_ptx("this is no PTX".to_owned());
+    let binary = runtime.modules.register_fat_binary(&b"neither"[..]);
+    for (image, code) in [
+        (text, CudaError::INVALID_PTX),
+        (binary, CudaError::NO_KERNEL_IMAGE),
+        (99, CudaError::INVALID_RESOURCE_HANDLE),
+    ] {
+        let refused = runtime.kernels().load_image(image);
+        assert_eq!(refused.expect_err("no code").code, code);
+    }
+    let image = runtime.modules.register_ptx(PTX.to_owned());
+    let missing = runtime.kernels().kernel_of_image(image, "other");
+    let missing = missing.expect_err("not there");
+    assert_eq!(missing.code, CudaError::INVALID_DEVICE_FUNCTION);
+}
+
+#[test]
 fn what_cannot_be_launched_does_no_harm() {
     let mut runtime = runtime();
-    let image = runtime.modules.register_ptx("this is no PTX".to_owned());
-    assert_eq!(
-        runtime
-            .kernels()
-            .load_image(image)
-            .expect_err("no PTX")
-            .code,
-        CudaError::INVALID_PTX
-    );
-    let image = runtime.modules.register_fat_binary(&b"neither"[..]);
-    assert_eq!(
-        runtime
-            .kernels()
-            .load_image(image)
-            .expect_err("no binary")
-            .code,
-        CudaError::NO_KERNEL_IMAGE
-    );
-    assert_eq!(
-        runtime.kernels().load_image(99).expect_err("none").code,
-        CudaError::INVALID_RESOURCE_HANDLE
-    );
     let image = runtime.modules.register_ptx(PTX.to_owned());
-    let missing = runtime
-        .kernels()
-        .kernel_of_image(image, "other")
-        .expect_err("not there");
-    assert_eq!(missing.code, CudaError::INVALID_DEVICE_FUNCTION);
-    let key = runtime
-        .kernels()
-        .kernel_of_image(image, "store")
-        .expect("it is there");
+    let key = runtime.kernels().kernel_of_image(image, "store");
+    let key = key.expect("it is there");
     let wrong = |launch: Launch, runtime: &mut Runtime| {
         let pack = |_: &[pagemill_ptx::Param], _| Ok(arguments(0, 0));
         runtime
