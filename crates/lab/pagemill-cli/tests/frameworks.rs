@@ -148,7 +148,7 @@ fn pytorch_beside_its_cpu() {
         return;
     };
     assert!(
-        finished.stdout.contains("47 agree with PyTorch's CPU"),
+        finished.stdout.contains("52 agree with PyTorch's CPU"),
         "{}",
         finished.stdout
     );

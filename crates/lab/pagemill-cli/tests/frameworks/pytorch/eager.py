@@ -40,6 +40,28 @@ same("attention", F.scaled_dot_product_attention, *(normal(2, 4, 16, 8, seed=see
 same("several", lambda a, b: torch._foreach_add([a, b], [b, a], alpha=2), x, y)
 
 
+def convolved(function, **how):
+    def with_gradients(*tensors):
+        given = [tensor.requires_grad_() for tensor in tensors]
+        result = function(*given, **how)
+        result.square().mean().backward()
+        return [result, *(tensor.grad for tensor in given)]
+
+    return with_gradients
+
+
+def convolution(name, function, image, weights, channels, **how):
+    same(name, convolved(function, **how), image, weights, normal(channels), tolerance=1e-3)
+
+
+image = normal(2, 4, 9, 8)
+convolution("convolution", F.conv2d, image, normal(6, 2, 3, 3), 6, stride=2, padding=1, groups=2)
+convolution("dilated convolution", F.conv2d, image, normal(6, 4, 3, 2), 6, dilation=2)
+convolution("transposed convolution", F.conv_transpose2d, image, normal(4, 3, 3, 3), 3, stride=2, padding=1, output_padding=1)
+convolution("convolution of lines", F.conv1d, image[0], normal(6, 9, 3), 6, padding=1)
+convolution("convolution of volumes", F.conv3d, normal(1, 2, 5, 5, 5), normal(3, 2, 3, 3, 3), 3)
+
+
 def gradient(a, b):
     a.requires_grad_()
     ((a @ b.t()).tanh() ** 2).mean().backward()

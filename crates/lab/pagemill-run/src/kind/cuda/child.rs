@@ -20,8 +20,12 @@ const MODULE_PATH: &str = "PYTHONPATH";
 /// The folder of [`MODULES`].
 const MODULE_FOLDER: &str = "python";
 /// What Python programs find in their path: the first is imported at their start.
-const MODULES: [(&str, &str); 2] = [
+const MODULES: [(&str, &str); 3] = [
     ("sitecustomize.py", include_str!("python/sitecustomize.py")),
+    (
+        "pagemill_convolution.py",
+        include_str!("python/pagemill_convolution.py"),
+    ),
     (
         "pagemill_torch.py",
         include_str!("python/pagemill_torch.py"),
@@ -225,7 +229,7 @@ pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
         std::env::join_paths(all).unwrap_or_else(|_| first.into())
     };
     let triton = || OsString::from("TRITON");
-    let frameworks: [(&str, OsString); 16] = [
+    let frameworks: [(&str, OsString); 14] = [
         // The state of the simulated machine is in the heap: huge pages save the processor its own translations.
         ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1".into()),
         // Triton: the assembler hands PTX on, and the driver is here.
@@ -246,14 +250,6 @@ pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
         ("TORCHINDUCTOR_MAX_AUTOTUNE_GEMM", "1".into()),
         ("TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS", triton()),
         ("TORCHINDUCTOR_MAX_AUTOTUNE_CONV_BACKENDS", triton()),
-        (
-            "TORCHINDUCTOR_MAX_AUTOTUNE_CONV_BWD_WEIGHT_BACKENDS",
-            triton(),
-        ),
-        (
-            "TORCHINDUCTOR_MAX_AUTOTUNE_CONV_BWD_INPUT_BACKENDS",
-            triton(),
-        ),
         // No configuration is tried out for its time.
         ("TORCHINDUCTOR_DETERMINISTIC", "1".into()),
         // Each process that compiles beside the program would import all of PyTorch.

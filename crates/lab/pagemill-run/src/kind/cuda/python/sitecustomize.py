@@ -27,14 +27,22 @@ def settle_heuristics(heuristics):
         heuristics.check_autotune_cache = first_alone
 
 
+def settle_decompositions(module):
+    own("pagemill_convolution").install(module.decompositions)
+
+
 def settle_torch(torch):
     if torch.version.cuda is None:
         return
     try:
-        load("pagemill_torch", importlib.machinery.PathFinder.find_spec("pagemill_torch", [HERE])).install()
+        own("pagemill_torch").install()
     except Exception as error:
         # The program may need none of them.
         print(f"pagemill: operations of PyTorch on the GPU stay machine code: {error!r}", file=sys.stderr)
+
+
+def own(name):
+    return load(name, importlib.machinery.PathFinder.find_spec(name, [HERE]))
 
 
 def load(name, spec):
@@ -50,6 +58,7 @@ class Finder:
     settlements = {
         "torch": settle_torch,
         "torch._inductor.config": settle_inductor,
+        "torch._inductor.decomposition": settle_decompositions,
         "torch._inductor.runtime.triton_heuristics": settle_heuristics,
     }
 
