@@ -31,16 +31,20 @@ pub fn busiest(lines: &[LineReport]) -> Vec<&LineReport> {
 
 /// `probe.cu:31`, with as much of the path as distinguishes it from others of `lines`.
 pub fn name(line: &LineReport, lines: &[LineReport]) -> String {
-    let short = base(&line.file);
-    let is_unique = lines
-        .iter()
-        .all(|other| other.file == line.file || base(&other.file) != short);
-    let file = if is_unique { short } else { &line.file };
-    format!("{file}:{}", line.line)
+    let is_others = |short: &str| {
+        let mut others = lines.iter().filter(|other| other.file != line.file);
+        others.any(|other| last(&other.file, short.split('/').count()) == short)
+    };
+    let parts = 1..=line.file.split('/').count();
+    let mut names = parts.map(|parts| last(&line.file, parts));
+    let file = names.find(|short| !is_others(short));
+    format!("{}:{}", file.unwrap_or(&line.file), line.line)
 }
 
-fn base(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+/// The last `parts` of a path.
+fn last(path: &str, parts: usize) -> &str {
+    let start = path.rmatch_indices('/').nth(parts - 1);
+    start.map_or(path, |(at, _)| &path[at + 1..])
 }
 
 /// The row with what happened for a line.

@@ -17,9 +17,9 @@ fn line(file: &str, line: u32, waiting: u64) -> LineReport {
 #[test]
 fn names_are_as_long_as_they_must_be() {
     let lines = [
-        line("a/x.cu", 1, 0),
-        line("b/x.cu", 2, 0),
-        line("b/y.cu", 3, 0),
+        line("/r/a/x.cu", 1, 0),
+        line("/r/b/x.cu", 2, 0),
+        line("/r/b/y.cu", 3, 0),
     ];
     let names: Vec<String> = lines.iter().map(|one| name(one, &lines)).collect();
     assert_eq!(names, ["a/x.cu:1", "b/x.cu:2", "y.cu:3"]);

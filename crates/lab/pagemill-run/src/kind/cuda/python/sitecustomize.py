@@ -27,6 +27,18 @@ def settle_heuristics(heuristics):
         heuristics.check_autotune_cache = first_alone
 
 
+def settle_sources(codecache):
+    def load_by_name(name, source):
+        key, path = codecache.PyCodeCache.write(source)
+        # Rows of lines say the file's name, which is a hash; of kernels with one name, its first letters.
+        named = os.path.join(os.path.dirname(path), key[:12], name + ".py")
+        if not os.path.exists(named):
+            codecache.write_atomic(named, source, make_dirs=True)
+        return getattr(codecache.PyCodeCache.load_by_key_path(key, named), name)
+
+    codecache._load_triton_kernel_from_source = load_by_name
+
+
 def settle_decompositions(module):
     own("pagemill_convolution").install(module.decompositions)
 
@@ -57,6 +69,7 @@ class Finder:
 
     settlements = {
         "torch": settle_torch,
+        "torch._inductor.codecache": settle_sources,
         "torch._inductor.config": settle_inductor,
         "torch._inductor.decomposition": settle_decompositions,
         "torch._inductor.runtime.triton_heuristics": settle_heuristics,
