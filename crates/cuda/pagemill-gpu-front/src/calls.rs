@@ -13,6 +13,8 @@ use crate::linker::of_driver;
 pub type CuResult = c_int;
 /// `CUDA_SUCCESS`.
 pub const SUCCESS: CuResult = 0;
+/// `CUDA_ERROR_INVALID_VALUE`.
+pub const INVALID_VALUE: CuResult = 1;
 /// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`: there is no driver behind this library.
 pub const NO_DRIVER: CuResult = 302;
 /// `CUDA_ERROR_NOT_SUPPORTED`.

@@ -8,7 +8,7 @@ use std::mem::transmute;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::calls::{CuResult, NO_DRIVER, SUCCESS};
+use crate::calls::{CuResult, INVALID_VALUE, NO_DRIVER, SUCCESS, is_capturing};
 use crate::linker::of_driver;
 use crate::process;
 
@@ -18,6 +18,10 @@ const NEWEST: c_int = 13_020;
 const PER_THREAD: u64 = 2;
 /// `CU_STREAM_PER_THREAD`.
 const STREAM_PER_THREAD: *mut c_void = ptr::without_provenance_mut(2);
+/// `CU_MEM_ATTACH_GLOBAL`.
+const OF_ALL_STREAMS: c_uint = 1;
+/// What each row of memory with a pitch begins at a multiple of, as on NVIDIA's GPUs.
+const PITCH_BYTES: usize = 512;
 /// Where `CUlaunchConfig` has its stream, behind seven numbers.
 const STREAM_OF_CONFIG: usize = 32;
 
@@ -205,6 +209,40 @@ unsafe fn note_memory(answer: CuResult, to: *const u64, bytes: usize) {
     }
 }
 
+/// Whether what is asked for in the order of `stream` is managed memory. Memory of a graph stays the driver's.
+fn is_managed_in(stream: *mut c_void) -> bool {
+    process::is_managed() && !is_capturing(stream)
+}
+
+/// Managed rows at `*to`, each at a multiple of `*pitch`.
+///
+/// # Safety
+/// Both are null or have room for an address and a size.
+unsafe fn managed_rows(to: *mut u64, pitch: *mut usize, width: usize, height: usize) -> CuResult {
+    let row_bytes = width.next_multiple_of(PITCH_BYTES);
+    if pitch.is_null() {
+        return INVALID_VALUE;
+    }
+    // SAFETY: there is room for a size, and for an address if `to` is not null, which the driver refuses.
+    unsafe {
+        pitch.write(row_bytes);
+        cuMemAllocManaged(to, row_bytes.saturating_mul(height), OF_ALL_STREAMS)
+    }
+}
+
+/// Frees memory of a pool, or that was given as such, once `stream` has come to this call.
+///
+/// # Safety
+/// The memory and the stream are the program's.
+unsafe fn free_in_stream(address: u64, stream: *mut c_void) -> CuResult {
+    // SAFETY: as the caller says.
+    match unsafe { cuStreamSynchronize(stream) } {
+        // SAFETY: as the caller says, and nothing in the stream uses the memory any more.
+        SUCCESS => unsafe { cuMemFree_v2(address) },
+        error => error,
+    }
+}
+
 fronts! {
     cuInit = "cuInit", 2000..=NEWEST, false, (flags: c_uint), |real| {
         // SAFETY: the caller's arguments go on as they are.
@@ -240,6 +278,61 @@ fronts! {
         // SAFETY: `to` is null, or the driver has written there if it has succeeded.
         unsafe { note_memory(answer, to, bytes) };
         answer
+    };
+    cuMemAlloc_v2 = "cuMemAlloc", 3020..=NEWEST, false, (to: *mut u64, bytes: usize), |real| match process::is_managed() {
+        // SAFETY: `to` is the program's, and null or has room for an address.
+        true => unsafe { cuMemAllocManaged(to, bytes, OF_ALL_STREAMS) },
+        // SAFETY: the caller's arguments go on as they are.
+        false => unsafe { real(to, bytes) },
+    };
+    cuMemAllocPitch_v2 = "cuMemAllocPitch", 3020..=NEWEST, false,
+    (to: *mut u64, pitch: *mut usize, width: usize, height: usize, element: c_uint), |real| match process::is_managed() {
+        // SAFETY: both are the program's, and null or have room.
+        true => unsafe { managed_rows(to, pitch, width, height) },
+        // SAFETY: the caller's arguments go on as they are.
+        false => unsafe { real(to, pitch, width, height, element) },
+    };
+    cuMemAllocAsync = "cuMemAllocAsync", 11_020..=NEWEST, false,
+    (to: *mut u64, bytes: usize, stream: *mut c_void), |real| match is_managed_in(stream) {
+        // SAFETY: `to` is the program's, and null or has room for an address.
+        true => unsafe { cuMemAllocManaged(to, bytes, OF_ALL_STREAMS) },
+        // SAFETY: the caller's arguments go on as they are.
+        false => unsafe { real(to, bytes, stream) },
+    };
+    cuMemAllocFromPoolAsync = "cuMemAllocFromPoolAsync", 11_020..=NEWEST, false,
+    (to: *mut u64, bytes: usize, pool: *mut c_void, stream: *mut c_void), |real| match is_managed_in(stream) {
+        // SAFETY: `to` is the program's, and null or has room for an address.
+        true => unsafe { cuMemAllocManaged(to, bytes, OF_ALL_STREAMS) },
+        // SAFETY: the caller's arguments go on as they are.
+        false => unsafe { real(to, bytes, pool, stream) },
+    };
+    cuMemFreeAsync = "cuMemFreeAsync", 11_020..=NEWEST, false,
+    (address: u64, stream: *mut c_void), |real| match is_managed_in(stream) {
+        // SAFETY: the memory and the stream are the program's.
+        true => unsafe { free_in_stream(address, stream) },
+        // SAFETY: the caller's arguments go on as they are.
+        false => unsafe { real(address, stream) },
+    };
+    cuMemAllocAsync_ptsz = "cuMemAllocAsync", 11_020..=NEWEST, true,
+    (to: *mut u64, bytes: usize, stream: *mut c_void), |real| match is_managed_in(own(stream)) {
+        // SAFETY: `to` is the program's, and null or has room for an address.
+        true => unsafe { cuMemAllocManaged(to, bytes, OF_ALL_STREAMS) },
+        // SAFETY: the caller's arguments go on as they are.
+        false => unsafe { real(to, bytes, stream) },
+    };
+    cuMemAllocFromPoolAsync_ptsz = "cuMemAllocFromPoolAsync", 11_020..=NEWEST, true,
+    (to: *mut u64, bytes: usize, pool: *mut c_void, stream: *mut c_void), |real| match is_managed_in(own(stream)) {
+        // SAFETY: `to` is the program's, and null or has room for an address.
+        true => unsafe { cuMemAllocManaged(to, bytes, OF_ALL_STREAMS) },
+        // SAFETY: the caller's arguments go on as they are.
+        false => unsafe { real(to, bytes, pool, stream) },
+    };
+    cuMemFreeAsync_ptsz = "cuMemFreeAsync", 11_020..=NEWEST, true,
+    (address: u64, stream: *mut c_void), |real| match is_managed_in(own(stream)) {
+        // SAFETY: the memory and the stream are the program's.
+        true => unsafe { free_in_stream(address, own(stream)) },
+        // SAFETY: the caller's arguments go on as they are.
+        false => unsafe { real(address, stream) },
     };
     cuMemFree_v2 = "cuMemFree", 3020..=NEWEST, false, (address: u64), |real| {
         process::freeing(address);

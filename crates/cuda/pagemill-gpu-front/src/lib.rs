@@ -3,6 +3,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `PAGEMILL_GPU_FRONT` | a folder with `hints.toml`, if there are any; reports of processes are left there |
+//! | `PAGEMILL_GPU_MANAGED` | `1`: managed memory where the program asks for memory of the GPU |
 //! | `PAGEMILL_GPU_RECORD` | `1`: processes are recorded by CUPTI as well |
 //! | `PAGEMILL_CUPTI` | CUPTI's library, where it is not found by itself |
 //!

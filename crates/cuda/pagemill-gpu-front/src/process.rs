@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use pagemill_gpu::recording::RECORD;
-use pagemill_gpu::{Deed, FRONT_FOLDER, Front, HINTS_FILE, Hints};
+use pagemill_gpu::{Deed, FRONT_FOLDER, FRONT_MANAGED, Front, HINTS_FILE, Hints};
 
 use crate::{calls, record};
 
@@ -98,6 +98,12 @@ fn guarded(work: impl FnOnce(&Process)) {
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         failed.push("an internal error; the rest of the program ran without hints".to_owned());
     }
+}
+
+/// Whether the program gets managed memory for all memory of the GPU that it asks for.
+pub fn is_managed() -> bool {
+    static MANAGED: OnceLock<bool> = OnceLock::new();
+    *MANAGED.get_or_init(|| std::env::var_os(FRONT_MANAGED).is_some_and(|value| value == "1"))
 }
 
 /// The driver has started for this process.

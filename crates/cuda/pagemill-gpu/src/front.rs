@@ -13,6 +13,8 @@ use crate::left;
 
 /// The folder that a front finds its hints in, and leaves its reports in.
 pub const FRONT_FOLDER: &str = "PAGEMILL_GPU_FRONT";
+/// The variable by which a program gets managed memory where it asks for memory of the GPU: `1`.
+pub const FRONT_MANAGED: &str = "PAGEMILL_GPU_MANAGED";
 /// The file of hints in it.
 pub const HINTS_FILE: &str = "hints.toml";
 /// How the files of reports begin.

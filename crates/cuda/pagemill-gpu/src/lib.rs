@@ -29,7 +29,7 @@ pub use bench::{
 };
 pub use cuda::{ClearError, CudaGpu, HostWriter, probe};
 pub use error::GpuError;
-pub use front::{Deed, FRONT_FOLDER, Front, FrontReport, HINTS_FILE, Outcome};
+pub use front::{Deed, FRONT_FOLDER, FRONT_MANAGED, Front, FrontReport, HINTS_FILE, Outcome};
 pub use gpu::{Buffer, Gpu, GpuFacts, Launch};
 pub use hints::{HintAction, HintCall, HintedAllocation, Hints};
 pub use kernel::{Kernel, THREADS_PER_BLOCK, for_any_driver};

@@ -226,6 +226,28 @@ fn changes_are_timed_on_the_gpu_too() {
 }
 
 #[test]
+fn a_program_larger_than_its_gpu_runs_with_managed_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    if program(folder.path()).is_none() {
+        return;
+    }
+    let outer = ["--machine", "h100", "--gpu-memory", "8MiB"];
+    let of_gpu = [("OF_GPU", std::ffi::OsStr::new("1"))];
+    let ran = nested_with(folder.path(), &outer, &["gpu", "run"], &of_gpu);
+    assert!(
+        ran.stdout.contains("cuMemAlloc_v2 gives 2"),
+        "{}",
+        ran.stdout
+    );
+    let managed = ["gpu", "run", "--managed", "--format", "json"];
+    let ran = nested_with(folder.path(), &outer, &managed, &of_gpu);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains(SUM), "{}", ran.stderr);
+    let rows = rows(&ran.stdout);
+    assert_eq!(of_table(&rows, "process")[0]["allocations"], 2);
+}
+
+#[test]
 fn hints_for_another_program_fail() {
     let folder = tempfile::tempdir().expect("a folder");
     if program(folder.path()).is_none() {

@@ -29,6 +29,18 @@ int cuMemAllocManaged(address *to, size_t bytes, unsigned flags) {
     next += 0x100000;
     return say("allocate", (long)*to, (long)bytes, flags, NULL);
 }
+int cuMemAlloc_v2(address *to, size_t bytes) { return *to = 0xd0000, say("device", (long)bytes, 0, 0, NULL); }
+int cuMemAllocPitch_v2(address *to, size_t *pitch, size_t width, size_t height, unsigned element) {
+    return *to = 0xe0000, *pitch = width, say("device", (long)width, (long)height, element, NULL);
+}
+int cuMemAllocAsync(address *to, size_t bytes, handle stream) {
+    return *to = 0xf0000, say("pool", (long)bytes, 0, 0, stream);
+}
+int cuMemAllocFromPoolAsync(address *to, size_t bytes, handle pool, handle stream) {
+    return (void)pool, cuMemAllocAsync(to, bytes, stream);
+}
+int cuMemFreeAsync(address at, handle stream) { return say("free to the pool", (long)at, 0, 0, stream); }
+int cuStreamSynchronize(handle stream) { return say("wait", 0, 0, 0, stream); }
 int cuMemFree_v2(address at) { return say("free", (long)at, 0, 0, NULL); }
 int cuMemAdvise(address at, size_t bytes, int advice, int device) {
     say("advise", (long)at, (long)bytes, advice, (handle)(long)device);

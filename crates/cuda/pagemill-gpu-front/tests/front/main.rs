@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use pagemill_gpu::{FRONT_FOLDER, FrontReport, HINTS_FILE, Outcome};
+use pagemill_gpu::{FRONT_FOLDER, FRONT_MANAGED, FrontReport, HINTS_FILE, Outcome};
 use pagemill_linux::library;
 use pagemill_testkit::skip;
 
@@ -33,6 +33,31 @@ launch 2 3 0 4
 wait 0 0 0 0
 future 42 0 0 0
 free 2097152 0 0 0
+";
+
+/// What it says of a program that asks for memory of the GPU in every way: as it is, and with managed memory.
+const OF_THE_GPU: &str = "init 0 0 0 0
+device 100 0 0 0
+device 600 3 4 0
+pitch 600
+pool 200 0 0 4
+pool 300 0 0 4
+free to the pool 983040 0 0 4
+pool 200 0 0 7
+pool 300 0 0 7
+free to the pool 983040 0 0 7
+";
+const MANAGED: &str = "init 0 0 0 0
+allocate 1048576 100 1 0
+allocate 2097152 3072 1 0
+pitch 1024
+allocate 3145728 200 1 0
+allocate 4194304 300 1 0
+wait 0 0 0 4
+free 4194304 0 0 0
+pool 200 0 0 7
+pool 300 0 0 7
+free to the pool 983040 0 0 7
 ";
 
 /// A folder with the stand-in and a program.
@@ -295,6 +320,20 @@ fn hints_that_cannot_be_kept_are_left_out_with_their_reason() {
         reasons(&left)[0],
         "cuMemAdvise answered CUDA_ERROR_INVALID_VALUE"
     );
+}
+
+/// Memory of a graph stays the driver's.
+#[test]
+fn memory_of_the_gpu_is_managed_where_that_is_asked_for() {
+    let Some(setup) = Setup::new(&[], &[]) else {
+        return;
+    };
+    let left = setup.run(None, &["symbols", "device"], &[]);
+    assert_eq!(left.said, OF_THE_GPU);
+    assert_eq!(left.reports[0].allocations.len(), 0);
+    let left = setup.run(None, &["symbols", "device"], &[(FRONT_MANAGED, "1")]);
+    assert_eq!(left.said, MANAGED);
+    assert_eq!(left.reports[0].allocations.len(), 4);
 }
 
 #[test]

@@ -69,6 +69,24 @@ static void look(const char *how) {
     }
 }
 
+/* Memory of the GPU in each way there is; stream 7 is recorded into a graph. */
+static void ask_for_memory_of_the_gpu(void) {
+    address at;
+    size_t pitch;
+    handle streams[] = {(handle)4, (handle)7};
+    ((int (*)(address *, size_t))must(dlsym(driver, "cuMemAlloc_v2")))(&at, 100);
+    ((int (*)(address *, size_t *, size_t, size_t, unsigned))must(dlsym(driver, "cuMemAllocPitch_v2")))(&at, &pitch,
+                                                                                                    600, 3, 4);
+    printf("pitch %zu\n", pitch);
+    for (int i = 0; i < 2; i++) {
+        ((int (*)(address *, size_t, handle))must(dlsym(driver, "cuMemAllocAsync")))(&at, 200, streams[i]);
+        ((int (*)(address *, size_t, handle, handle))must(dlsym(driver, "cuMemAllocFromPoolAsync")))(&at, 300, NULL,
+                                                                                                 streams[i]);
+        ((int (*)(address, handle))must(dlsym(driver, "cuMemFreeAsync")))(at, streams[i]);
+    }
+    exit(0);
+}
+
 static int go(handle kernel, handle stream) { return launch(kernel, 3, 1, 1, 32, 1, 1, 0, stream, NULL, NULL); }
 static void *go_there(void *stream) { return go((handle)1, stream), NULL; }
 
@@ -76,6 +94,7 @@ int main(int count, char **words) {
     const char *how = count > 1 ? words[1] : "symbols", *what = count > 2 ? words[2] : "plain";
     look(how);
     init(0);
+    if (!strcmp(what, "device")) ask_for_memory_of_the_gpu();
     address first, second;
     allocate(&first, 8192, 1);
     allocate(&second, !strcmp(what, "other-size") ? 4097 : 4096, 1);

@@ -29,6 +29,7 @@ pub struct Measured {
 /// Runs of the program on the GPU.
 struct Bench<'a> {
     command: &'a [String],
+    managed: bool,
     runs: u32,
 }
 
@@ -54,6 +55,7 @@ pub fn measure(
 ) -> Result<Measured, Failure> {
     let bench = Bench {
         command: &arguments.command,
+        managed: arguments.managed,
         runs: arguments.gpu_runs.get(),
     };
     let plain = bench.time(None)?;
@@ -132,6 +134,7 @@ impl Bench<'_> {
             let ran = run_in_front(
                 self.command,
                 hints,
+                self.managed,
                 Watched::In(output.try_clone().map_err(failed)?),
             )?;
             timed.output = read(&mut output).map_err(failed)?;

@@ -36,6 +36,13 @@ pub struct GpuRunArguments {
     #[arg(long, value_name = "FILE")]
     pub hints: Option<PathBuf>,
 
+    /// Give the program managed memory where it asks for GPU memory, so that it may have more than the card
+    ///
+    /// cudaMalloc, cuMemAlloc and memory pools; what a pool gives back waits for its stream. Memory mapped by cuMemMap, arrays of
+    /// textures and nodes of graphs stay on the GPU, and such memory cannot be shared with other processes.
+    #[arg(long)]
+    pub managed: bool,
+
     #[command(flatten)]
     pub shown: ShownArguments,
 }

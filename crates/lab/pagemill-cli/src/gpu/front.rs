@@ -4,7 +4,7 @@ use std::fs::File;
 use std::process::Command;
 
 use pagemill_gpu::recording::{self, RECORD, Recording};
-use pagemill_gpu::{FRONT_FOLDER, FrontReport, HINTS_FILE, Hints};
+use pagemill_gpu::{FRONT_FOLDER, FRONT_MANAGED, FrontReport, HINTS_FILE, Hints};
 use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::scratch::Scratch;
 use pagemill_report::ResultSet;
@@ -59,13 +59,14 @@ pub struct Ran {
     pub reports: Vec<FrontReport>,
 }
 
-/// Runs `command` on the GPU with `hints`.
+/// Runs `command` on the GPU with `hints`; `managed`: with managed memory where it asks for memory of the GPU.
 ///
 /// # Errors
 /// There is no GPU, or the program cannot be started.
 pub fn run_in_front(
     command: &[String],
     hints: Option<&Hints>,
+    managed: bool,
     watched: Watched,
 ) -> Result<Ran, Failure> {
     let folder = folder()?;
@@ -73,7 +74,12 @@ pub fn run_in_front(
         let text = hints.text().map_err(Failure::Run)?;
         std::fs::write(folder.path().join(HINTS_FILE), text).map_err(failed)?;
     }
-    run(command, &folder, &[], watched)
+    let variables: &[_] = if managed {
+        &[(FRONT_MANAGED, "1")]
+    } else {
+        &[]
+    };
+    run(command, &folder, variables, watched)
 }
 
 /// Runs `command` on the GPU as it is; answers with what CUPTI recorded of each process as well.

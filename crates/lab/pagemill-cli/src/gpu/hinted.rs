@@ -19,7 +19,8 @@ pub fn run(arguments: &GpuRunArguments) -> Result<(), Failure> {
     check_out(arguments.shown.out.as_deref())?;
     let hints = arguments.hints.as_deref().map(read).transpose()?;
     let (shown, command) = (&arguments.shown, &arguments.shown.command);
-    let ran = run_in_front(command, hints.as_ref(), Watched::beside(shown.format))?;
+    let (managed, watched) = (arguments.managed, Watched::beside(shown.format));
+    let ran = run_in_front(command, hints.as_ref(), managed, watched)?;
     if ran.reports.is_empty() {
         return without_report(&command[0], &ran);
     }

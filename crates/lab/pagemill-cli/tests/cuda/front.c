@@ -1,5 +1,5 @@
 /* A program of the driver API with managed memory: each of two launches reads one page in four of the first allocation, and adds to the
- * second. Prints the sum. */
+ * second. Prints the sum. With OF_GPU in its environment, the first allocation is memory of the GPU, four times as large. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,10 @@ int main(void) {
     CALL(cuModuleGetFunction, &kernel, module, "gather");
     address from, to;
     size_t from_bytes = (size_t)PAGES * WORDS * 4, to_bytes = PAGES;
-    CALL(cuMemAllocManaged, &from, from_bytes, 1);
+    if (getenv("OF_GPU"))
+        CALL(cuMemAlloc_v2, &from, 4 * from_bytes);
+    else
+        CALL(cuMemAllocManaged, &from, from_bytes, 1);
     CALL(cuMemAllocManaged, &to, to_bytes, 1);
     unsigned *data = (unsigned *)from, *sums = (unsigned *)to;
     for (int i = 0; i < PAGES * WORDS; i++) data[i] = (unsigned)(i / WORDS);
