@@ -31,7 +31,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-ptx-parse", 2701),
     ("pagemill-python", 2338),
     ("pagemill-report", 7859),
-    ("pagemill-run", 8473),
+    ("pagemill-run", 8474),
     ("pagemill-scenario", 6681),
     ("pagemill-sim", 9271),
     ("pagemill-testkit", 1697),

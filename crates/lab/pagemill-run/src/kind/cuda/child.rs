@@ -229,7 +229,7 @@ pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
         std::env::join_paths(all).unwrap_or_else(|_| first.into())
     };
     let triton = || OsString::from("TRITON");
-    let frameworks: [(&str, OsString); 14] = [
+    let frameworks: [(&str, OsString); 15] = [
         // The state of the simulated machine is in the heap: huge pages save the processor its own translations.
         ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1".into()),
         // Triton: the assembler hands PTX on, and the driver is here.
@@ -252,6 +252,7 @@ pub fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
         ("TORCHINDUCTOR_MAX_AUTOTUNE_CONV_BACKENDS", triton()),
         // No configuration is tried out for its time.
         ("TORCHINDUCTOR_DETERMINISTIC", "1".into()),
+        ("TORCHINDUCTOR_NUM_DECOMPOSE_K_SPLITS", "0".into()),
         // Each process that compiles beside the program would import all of PyTorch.
         ("TORCHINDUCTOR_COMPILE_THREADS", "1".into()),
     ];
