@@ -42,6 +42,13 @@ fn agrees_with_numpy_on(machine: &str, module: &str, program: &str) {
 
 /// What a program of the folder `frameworks` printed, on a Python that has the package `module`.
 fn run_on(machine: &str, module: &str, program: &str) -> Option<Finished> {
+    let finished = run_as("--functional", machine, module, program)?;
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    Some(finished)
+}
+
+/// The same for a `way` to run it, whatever its exit code.
+fn run_as(way: &str, machine: &str, module: &str, program: &str) -> Option<Finished> {
     let python = python_with(module)?;
     let folder = tempfile::tempdir().expect("a folder");
     let program = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -61,12 +68,12 @@ fn run_on(machine: &str, module: &str, program: &str) -> Option<Finished> {
         command.env_remove(own);
     }
     command
-        .args(["cuda", "--functional", "--machine", machine, "--"])
+        .args(["cuda", way, "--machine", machine, "--"])
         .arg(python)
         .arg(program);
-    let finished = Finished::from(command.output().expect("the command starts"));
-    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
-    Some(finished)
+    Some(Finished::from(
+        command.output().expect("the command starts"),
+    ))
 }
 
 #[test]
@@ -141,15 +148,20 @@ fn jax_convolution() {
     }
 }
 
-/// How many operations agree with those of PyTorch's CPU: docs/frameworks.md has the same number.
+/// How many results of each program agree with those of PyTorch's CPU: docs/frameworks.md has the same numbers.
 #[test]
 fn pytorch_beside_its_cpu() {
-    let Some(finished) = run_on("h200", "torch", "pytorch/eager.py") else {
+    for (program, count) in [("eager", 52), ("training", 4)] {
+        let Some(finished) = run_on("h200", "torch", &format!("pytorch/{program}.py")) else {
+            return;
+        };
+        let expected = format!("{count} agree with PyTorch's CPU");
+        assert!(finished.stdout.contains(&expected), "{}", finished.stdout);
+    }
+    let Some(finished) = run_as("--check", "h200", "torch", "pytorch/race.py") else {
         return;
     };
-    assert!(
-        finished.stdout.contains("52 agree with PyTorch's CPU"),
-        "{}",
-        finished.stdout
-    );
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    let found = "global-race at race.py:12, kernel total_of";
+    assert!(finished.stderr.contains(found), "{}", finished.stderr);
 }

@@ -60,6 +60,31 @@ def writes(argument):
     return argument.alias_info is not None and argument.alias_info.is_write
 
 
+def norms(tensors, order=2, dtype=None):
+    return [torch.linalg.vector_norm(tensor, order, dtype=dtype) for tensor in tensors]
+
+
+def unscale(tensors, found, inverse):
+    for tensor in tensors:
+        found.copy_(torch.maximum(found, tensor.isfinite().logical_not().any().to(found.dtype)))
+        tensor.mul_(inverse)
+
+
+def update_scale(scale, steps, found, growth, backoff, interval):
+    grows = steps + 1 == interval
+    grown = torch.where(grows & (scale * growth).isfinite(), scale * growth, scale)
+    scale.copy_(torch.where(found != 0, scale * backoff, grown))
+    steps.copy_(torch.where(grows | (found != 0), 0, steps + 1))
+
+
+# What operations consist of that Inductor does not know.
+PARTS = {
+    "_foreach_norm": norms,
+    "_amp_foreach_non_finite_check_and_unscale": unscale,
+    "_amp_update_scale": update_scale,
+}
+
+
 class Running(threading.local):
     """The operations that run in this thread."""
 
@@ -169,10 +194,9 @@ class Compiled:
 
     def call_as_kernel(self, args, kwargs):
         """The operation, or what it consists of where Inductor knows that only."""
-        name, _, overload = self.__name__.partition(".")
-        if name.removesuffix("_") == "_foreach_norm":
-            order = args[1] if len(args) > 1 else 2
-            return [torch.linalg.vector_norm(tensor, order, dtype=kwargs.get("dtype")) for tensor in args[0]]
+        name = self.__name__.partition(".")[0]
+        if name.removesuffix("_") in PARTS:
+            return PARTS[name.removesuffix("_")](*args, **kwargs)
         if not self.takes_numbers:
             return self.operation(*args, **kwargs)
         if name.startswith("_foreach_addc"):
