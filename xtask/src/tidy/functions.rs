@@ -14,7 +14,7 @@ pub const LINES_MAX: usize = 70;
 
 /// Functions that were longer when this rule was made, and tables, which read best in one piece: their lines. Numbers may only fall.
 const LONGER: &[Longer] = &[
-    Longer("crates/cuda/pagemill-ptx-lower/src/emit/mod.rs", "add", 117),
+    Longer("crates/cuda/pagemill-ptx-lower/src/emit/mod.rs", "add", 108),
     Longer(
         "crates/cuda/pagemill-ptx-lower/src/expand/inline.rs",
         "expand_call",

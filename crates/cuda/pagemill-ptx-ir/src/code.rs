@@ -336,6 +336,8 @@ pub struct ArrivalInst {
     pub slots: u64,
     /// What says which phase is waited for: its parity in 32 bits, or a state of that phase in 64.
     pub phase: Option<AddressOperand>,
+    /// Whether that phase is not over, so that the warp is suspended.
+    pub suspends: bool,
 }
 
 /// `bar.red`.

@@ -526,6 +526,7 @@ fn run_stepped(run: &mut Run, order: &[u8], budget: u32) -> (u64, u64, Vec<Seen>
                 StepEnd::Budget => {}
                 StepEnd::Copies { .. }
                 | StepEnd::Phase(_)
+                | StepEnd::Suspended(_)
                 | StepEnd::Barrier { .. }
                 | StepEnd::ClusterBarrier { .. } => {
                     panic!("there is no barrier in these programs")

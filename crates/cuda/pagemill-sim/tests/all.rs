@@ -12,3 +12,4 @@ mod gpu_synthetic;
 mod lines;
 mod one_gpu;
 mod page_map;
+mod suspended;

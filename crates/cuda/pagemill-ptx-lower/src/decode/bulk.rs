@@ -130,6 +130,7 @@ pub(super) fn arrive(
         space,
         offset,
         slots: 0,
+        suspends: false,
     };
     decoder.push(Op::Arrival, &[], &[Value::Reg(at)], arrival);
     mbarrier::count_bytes(decoder, (Value::Reg(at), offset, space), bytes)

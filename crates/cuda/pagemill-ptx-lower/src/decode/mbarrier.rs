@@ -122,7 +122,7 @@ pub(super) fn mbarrier(
         return Ok(());
     }
     if operation.ends_with("wait") {
-        return wait(decoder, space, has_parity);
+        return wait(decoder, space, has_parity, operation == "try_wait");
     }
     let returns = operation.starts_with("arrive") && decoder.operand_count() > 1 && {
         // `mbarrier.arrive [object], 2` returns nothing.
@@ -143,8 +143,13 @@ pub(super) fn mbarrier(
     change(decoder, object, apply, operand, returns)
 }
 
-/// Whether the phase of a state, or of a parity, is over.
-fn wait(decoder: &mut Decoder<'_>, space: Space, has_parity: bool) -> Result<(), Fail> {
+/// Whether the phase of a state, or of a parity, is over; one that is not may suspend the warp.
+fn wait(
+    decoder: &mut Decoder<'_>,
+    space: Space,
+    has_parity: bool,
+    suspends: bool,
+) -> Result<(), Fail> {
     let (base, offset, space) = object(decoder, 1, space)?;
     let (kind, class, hint) = (AccessKind::Load, Class::Wide, CacheHint::Volatile);
     let aux = memory_aux(decoder, kind, space, offset, Type::B64, class, 1, hint)?;
@@ -163,12 +168,19 @@ fn wait(decoder: &mut Decoder<'_>, space: Space, has_parity: bool) -> Result<(),
             then
         }
     };
-    let arrival = Aux::Arrival {
+    let arrival = |suspends| Aux::Arrival {
         space,
         offset,
         slots: 0,
+        suspends,
     };
-    decoder.push_if(dst, Op::Arrival, &[], &[base, phase], arrival);
+    decoder.push_if(dst, Op::Arrival, &[], &[base, phase], arrival(false));
+    if suspends {
+        let is_not_over = decoder.temporary(Class::Predicate);
+        decoder.logic(is_not_over, (dst, true), (dst, true), 0b1000);
+        let operands = [base, phase];
+        decoder.push_if(is_not_over, Op::Arrival, &[], &operands, arrival(true));
+    }
     Ok(())
 }
 

@@ -10,9 +10,9 @@ use crate::registers::saved;
 use pagemill_ptx_ir::ast::Space;
 use pagemill_ptx_ir::code::device_calls::RuntimeCall;
 use pagemill_ptx_ir::code::{
-    AccessKind, AddressOperand, ArrivalInst, Bank, BarrierInst, BarrierReduction, BarrierScope,
-    CacheHint, CallInst, CallTarget, Code, HIGH_RESULT, MemoryInst, SINK, ScalarInst, Service,
-    StackSlots, Stream, Subroutine, TextureForm, TextureInst, VECTOR_MAX, WarpWideInst,
+    AccessKind, AddressOperand, Bank, BarrierInst, BarrierReduction, BarrierScope, CacheHint,
+    CallInst, CallTarget, Code, HIGH_RESULT, MemoryInst, SINK, ScalarInst, Service, StackSlots,
+    Stream, Subroutine, TextureForm, TextureInst, VECTOR_MAX, WarpWideInst,
 };
 use pagemill_ptx_ir::info::InstructionInfo;
 use pagemill_ptx_ir::line::CONSTANT_BIT;
@@ -245,7 +245,7 @@ impl Emitter<'_> {
                 self.graph.blocks[block].successors != [block + 1]
             }
             // Nothing counts later than its instruction says.
-            Op::Arrival => self.has_copies,
+            Op::Arrival => self.has_copies || micro.aux.suspends(),
             Op::Move32 | Op::Move64 => match micro.srcs[0] {
                 Value::Reg(source) => {
                     let (dst, source) = (micro.dsts[0], source);
@@ -436,19 +436,10 @@ impl Tables<'_> {
                 let inst = matrix_inst(aux, self.address(micro.srcs[0]), dsts, srcs);
                 push(&mut code.matrices, inst)
             }
-            Aux::Arrival {
-                space,
-                offset,
-                slots,
-            } => {
+            Aux::Arrival { space, offset, .. } => {
                 let phase = micro.srcs.get(1).map(|value| self.address(*value));
                 let object = self.memory(micro, &object(*space, *offset), 0);
-                let inst = ArrivalInst {
-                    object,
-                    slots: *slots,
-                    phase,
-                };
-                push(&mut code.arrivals, inst)
+                push(&mut code.arrivals, micro.aux.arrival(object, phase))
             }
             Aux::Scalar {
                 function,

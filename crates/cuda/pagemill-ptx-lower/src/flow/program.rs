@@ -3,9 +3,9 @@
 use pagemill_ptx_ir::ast::Space;
 use pagemill_ptx_ir::code::device_calls::{Launchable, RuntimeFn};
 use pagemill_ptx_ir::code::{
-    AccessKind, AddressOperand, Atomic, BarrierScope, CacheHint, ClockPart, Constant, Element,
-    MatrixInst, MatrixLoad, MatrixProduct, MatrixTile, Preset, ProductForm, Reduce, ScalarFn,
-    TextureForm, TileShape, WarpWide,
+    AccessKind, AddressOperand, ArrivalInst, Atomic, BarrierScope, CacheHint, ClockPart, Constant,
+    Element, MatrixInst, MatrixLoad, MatrixProduct, MatrixTile, MemoryInst, Preset, ProductForm,
+    Reduce, ScalarFn, TextureForm, TileShape, WarpWide,
 };
 use pagemill_ptx_ir::op::Op;
 use std::collections::HashMap;
@@ -112,12 +112,35 @@ pub(crate) enum Aux {
     /// Waits for the loads of asynchronous copies.
     WaitForCopies,
     /// Copies, whose loads have these slots, count at the barrier object that the source names; with a second source, the phase
-    /// that it says is over. In simulated time, a phase is not over before the bytes are there.
+    /// that it says is over. In simulated time, a phase is not over before the bytes are there. One that suspends has seen that
+    /// the phase is not over.
     Arrival {
         space: Space,
         offset: i64,
         slots: u64,
+        suspends: bool,
     },
+}
+
+impl Aux {
+    /// Whether it suspends its warp.
+    pub(crate) fn suspends(&self) -> bool {
+        matches!(self, Self::Arrival { suspends: true, .. })
+    }
+
+    /// What it counts, or waits for, at the barrier object `object`.
+    pub(crate) fn arrival(&self, object: MemoryInst, phase: Option<AddressOperand>) -> ArrivalInst {
+        let slots = match self {
+            Self::Arrival { slots, .. } => *slots,
+            _ => 0,
+        };
+        ArrivalInst {
+            object,
+            slots,
+            phase,
+            suspends: self.suspends(),
+        }
+    }
 }
 
 /// What `aux` says of matrices, with the registers of its operands; the first source may be an address.

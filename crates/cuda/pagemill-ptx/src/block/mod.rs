@@ -4,13 +4,14 @@ mod barrier;
 mod compile_threshold;
 mod divergence;
 mod presets;
+mod strays;
 
 use crate::block::barrier::{Arrival, Barriers};
 use crate::block::compile_threshold::Pace;
 use crate::check::BlockCheck;
 use crate::exec::access::Stores;
 use crate::exec::run::{Machine, Stop};
-use crate::exec::step::{MemoryAccess, Step, StepEnd, StepTotals};
+use crate::exec::step::{BarrierPhase, MemoryAccess, Step, StepEnd, StepTotals};
 use crate::exec::trap::{Fault, Trap, TrapKind};
 use crate::exec::warp::{Warp, WarpState};
 use crate::exec::{dispatch::run, service::Output};
@@ -154,6 +155,15 @@ impl Block {
             warm(warp);
             warm(registers);
         }
+    }
+
+    /// Whether `phase` of a barrier object is over.
+    pub fn is_over(&self, phase: BarrierPhase, memory: &mut DeviceMemory) -> bool {
+        let Some(seat) = self.seat else {
+            return phase.is_over(&self.shared);
+        };
+        let shared = (memory.clusters).shared_of(seat, phase.rank.unwrap_or(seat.rank));
+        shared.is_none_or(|shared| phase.is_over(shared))
     }
 
     /// Index of the block that runs here.
@@ -341,7 +351,7 @@ impl Block {
         };
         let stop = run(&mut machine, totals).map_err(|fault| self.trap(launch, number, *fault))?;
         if self.output.has_strays() {
-            self.name_strays(launch, memory);
+            strays::name(&mut self.output, launch, self.index, memory);
         }
         memory.name_beyond(&launch.kernel.name, &mut self.output);
         self.stopped(launch, number, memory, costs, totals, stop)
@@ -384,6 +394,7 @@ impl Block {
             Stop::Memory => Ok((StepEnd::Memory, 0)),
             Stop::Wait(slots) => Ok((StepEnd::Wait { slots }, 0)),
             Stop::Arrival(slots) => Ok((StepEnd::of_arrival(slots, self.warps[at].arrival), 0)),
+            Stop::Suspend => Ok((StepEnd::Suspended(self.warps[at].arrival), 0)),
             Stop::Budget => {
                 self.pause(launch, number, memory)
                     .map_err(|fault| self.trap(launch, number, *fault))?;
@@ -552,27 +563,6 @@ impl Block {
         let alive = self.warps.iter().enumerate().filter(is_alive);
         let alive = alive.fold(0, |alive, (number, _)| alive | 1 << number);
         check.leave(id, released, alive);
-    }
-
-    /// Says where lanes take part whose masks leave out what they read, or themselves.
-    #[cold]
-    fn name_strays(&mut self, launch: &Launch, memory: &mut DeviceMemory) {
-        let kernel = &launch.kernel;
-        for info in self.output.take_strays() {
-            if let Some(checker) = &mut memory.checker {
-                checker.note_stray(self.index, info);
-                continue;
-            }
-            let line = kernel
-                .instructions
-                .get(info as usize)
-                .map_or(0, |info| info.line);
-            self.output.note(format!(
-                "kernel {} at {}:{line}: a lane reads from one that its member mask does not name or that has ended, or its \
-                 own mask leaves it out; CUDA leaves the value undefined",
-                kernel.name, kernel.source_name,
-            ));
-        }
     }
 
     #[cold]

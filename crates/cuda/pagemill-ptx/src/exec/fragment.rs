@@ -15,6 +15,12 @@ impl Warp {
         !self.parked.is_empty()
     }
 
+    /// Whether `mask` are all lanes of the current path, and no other path takes turns with it.
+    #[inline(always)]
+    pub(crate) fn is_together(&self, mask: u32) -> bool {
+        mask == self.path.mask && !self.is_split() && !self.watch.shares
+    }
+
     /// Makes a fragment of every group of lanes that waits on the stack. A lane stands where the topmost entry that holds
     /// it says; the entries below that hold it are where it goes next.
     pub(crate) fn split(&mut self) {

@@ -3,15 +3,12 @@
 //! Lane operations run in a tight loop of their own; everything else goes through [`Engine::control`].
 
 use super::access::Stores;
-use super::due::Due;
-use super::meter::Meter;
-use super::path::Path;
-use super::pattern::Pattern;
 use super::service::{self, Output};
 use super::step::{MemoryAccess, StepTotals};
 use super::warp::{Warp, WarpState};
 use super::warp_wide::Exchanged;
 use super::{call, matrix, scalar, warp_wide};
+use super::{due::Due, meter::Meter, path::Path, pattern::Pattern};
 use crate::check::Verdicts;
 use crate::exec::trap::{Fault, TrapKind};
 use crate::native::{End, Native, Standing, Stay};
@@ -38,6 +35,8 @@ pub(crate) enum Stop {
     /// Copies count at a barrier object when the loads of these slots are there, or without slots, a lane has seen that the
     /// phase is over: the warp's `arrival`.
     Arrival(u64),
+    /// All lanes have seen that the phase is not over: the warp's `arrival`.
+    Suspend,
     /// The lanes of `mask` stand before entry `index` of the warp-operation table, which names lanes that are elsewhere.
     Meet {
         index: u32,
@@ -562,16 +561,17 @@ impl Engine<'_, '_> {
     fn arrival(&mut self, inst: &Inst, frame: &Frame<'_>, mask: u32) -> Result<Flow, Box<Fault>> {
         let arrival = &self.code.arrivals[inst.aux as usize];
         let slots = arrival.slots & self.warp.pending;
-        if arrival.phase.is_none() && slots == 0 {
+        let suspends = arrival.suspends && self.warp.is_together(mask);
+        if !suspends && (arrival.suspends || arrival.phase.is_none() && slots == 0) {
             return Ok(Flow::Next);
         }
         let lane = mask.trailing_zeros() as usize & (LANES - 1);
-        let phase = self.stores.barrier_phase(frame, arrival, lane)?;
-        self.warp.arrival = phase;
+        self.warp.arrival = self.stores.barrier_phase(frame, arrival, lane)?;
         // They stay pending: the same copy may count in several blocks.
         self.pc += 1;
         self.meter.close(self.pc, self.warp.path.mask);
         Ok(Flow::Stop(match arrival.phase {
+            _ if suspends => Stop::Suspend,
             None if mask.count_ones() > 1 => Stop::Wait(slots),
             _ => Stop::Arrival(slots),
         }))

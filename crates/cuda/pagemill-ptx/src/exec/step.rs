@@ -1,6 +1,8 @@
 //! What an advance of one warp answers.
 
+use super::transfer::little_endian;
 use pagemill_ptx_ir::code::{AccessKind, CacheHint};
+use pagemill_ptx_ir::functions::mbarrier;
 use pagemill_ptx_ir::line::LANES;
 
 /// Why a warp stopped.
@@ -32,6 +34,8 @@ pub enum StepEnd {
     /// A lane has seen that a phase of a barrier object is over, which it is not before the copies that count there have
     /// arrived.
     Phase(BarrierPhase),
+    /// The warp has seen that this phase is not over, and waits for it. It may be advanced before, and asks again.
+    Suspended(BarrierPhase),
     /// The warp was at the barrier of its cluster.
     ClusterBarrier {
         /// Whether it arrived there; if not, it wants to leave it.
@@ -65,6 +69,14 @@ pub struct BarrierPhase {
     pub offset: u32,
     /// Whether it is an odd one.
     pub is_odd: bool,
+}
+
+impl BarrierPhase {
+    /// Whether it is over by the object in the shared memory `shared`; so it is where there is no object.
+    pub(crate) fn is_over(self, shared: &[u8]) -> bool {
+        let object = shared.get(self.offset as usize..self.offset as usize + 8);
+        object.is_none_or(|object| mbarrier::is_odd(little_endian(object)) != self.is_odd)
+    }
 }
 
 /// What happened since the warp was last advanced.

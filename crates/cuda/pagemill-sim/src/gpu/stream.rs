@@ -4,7 +4,9 @@ pub mod pattern;
 pub mod ptx;
 pub mod synthetic;
 
-pub use pagemill_ptx::{AccessKind, AccessSpace, MemoryAccess, Step, StepEnd, StepTotals};
+pub use pagemill_ptx::{
+    AccessKind, AccessSpace, BarrierPhase, MemoryAccess, Step, StepEnd, StepTotals,
+};
 
 use pagemill_ptx::Trap;
 use std::convert::Infallible;
@@ -97,6 +99,11 @@ pub trait GridStream {
     /// Whether nothing in the block in `slot` gets on unless something outside of it changes memory.
     fn stands_still(&mut self, _slot: u32) -> bool {
         false
+    }
+
+    /// Whether `phase` of a barrier object, as a warp of the block in `slot` sees it, is over.
+    fn is_over(&mut self, _slot: u32, _phase: BarrierPhase) -> bool {
+        true
     }
 
     /// The block in `slot` has ended.

@@ -1,6 +1,8 @@
 //! The loop that runs a launch: the earliest warp makes its next move, until all blocks have ended.
 
 mod cluster_barrier;
+mod suspended;
+mod units;
 mod waiting;
 mod warming;
 
@@ -21,10 +23,11 @@ use pagemill_pages::parts::ports::Port;
 use pagemill_ptx::Patience;
 use pagemill_types::WARPS_HELD;
 use pagemill_types::{Clock, Picos};
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use suspended::{Suspended, Suspension};
+use units::{Home, LoadStore};
 use waiting::Waiting;
 
 /// The SMs: who is resident, who has which port.
@@ -65,28 +68,11 @@ pub(crate) struct Engine {
     /// Whether the sectors of loads matter, and of stores.
     by_sectors: [bool; 2],
     waiting: Waiting,
+    suspended: Suspended,
 }
 
 /// Segments whose places in the simulated caches are asked for ahead of the one that is sent.
 const WARM_SEGMENTS: usize = 4;
-
-/// Where a resident warp lives.
-#[derive(Clone, Copy, Debug)]
-struct Home {
-    sm: u32,
-    slot: u32,
-    warp: u32,
-    scheduler: u32,
-}
-
-/// The load-store unit of an SM: one warp's memory instruction at a time, in the order they come.
-#[derive(Clone, Debug, Default)]
-struct LoadStore {
-    free_at: Picos,
-    /// A warp has it or will have it when it is free.
-    reserved: bool,
-    waiting: VecDeque<u32>,
-}
 
 impl Engine {
     pub(crate) fn new(machine: &GpuMachine) -> Self {
@@ -121,13 +107,13 @@ impl Engine {
             waits: Waits::default(),
             by_sectors: [false; 2],
             waiting: Waiting::default(),
+            suspended: Suspended::default(),
         }
     }
 
     /// Blocks of a grid of `shape` that all SMs together hold at once.
     pub(crate) fn resident_blocks(&self, shape: &GridShape) -> u64 {
-        let per_sm = occupancy(&self.spec, shape).blocks_per_sm;
-        u64::from(per_sm) * u64::from(self.spec.count)
+        u64::from(occupancy(&self.spec, shape).blocks_per_sm) * u64::from(self.spec.count)
     }
 
     /// Begins a grid at `at` that executes at most `instruction_limit` thread instructions.
@@ -181,6 +167,7 @@ impl Engine {
         //   Run --memory instruction--> Access --unit free--> Issue --all segments sent--> Run
         //    |--wait for slots--> WaitSlots --last answer--> Run     |--path full--> (same place, later)
         //    |--barrier--> Barrier --last warp--> Run
+        //    |--phase not over--> (suspended) --over, or its time is--> Run
         //    +--exit--> Drain --last answer--> Ended
         //
         // Equal times go by number of the warp, so a run is the same on every machine.
@@ -260,6 +247,7 @@ impl Engine {
         self.instruction_limit = instruction_limit;
         self.last_done = at;
         self.waiting.restart(at);
+        self.suspended.restart(self.clusters.groups());
     }
 
     /// The first blocks, dealt to the SMs in turn.
@@ -319,6 +307,10 @@ impl Engine {
             }
             let due = path.due();
             let deferred_at = self.deferred.next_at();
+            let next_at = due.min(deferred_at).min(warp_at);
+            if self.suspended.end_until(next_at, &mut self.heap) {
+                continue;
+            }
             // Three clocks meet here. At equal times requests go before the page manager, and both before warps: an access that comes back
             // at the time of a replay has to see the pages as they were when it was sent.
             if due < deferred_at && due <= warp_at {
@@ -374,6 +366,10 @@ impl Engine {
         let start = self.schedulers[home.scheduler as usize].book(now, issue);
         let end = start + issue.max(latency);
         self.end_step(end, warp, home.slot, stream);
+        if self.suspended.has_some() {
+            let group = self.clusters.group_of(home.slot);
+            self.suspended.wake(group, end, stream, &mut self.heap);
+        }
         if self.step.end == StepEnd::Memory {
             self.warm_access(warp, home.sm, path);
         }
@@ -394,8 +390,7 @@ impl Engine {
         if self.execution.thread_instructions > self.instruction_limit {
             return Err(RunError::InstructionLimit);
         }
-        let is_stopped = |stop: &Arc<AtomicBool>| stop.load(Ordering::Relaxed);
-        if self.stop.as_ref().is_some_and(is_stopped) {
+        if (self.stop.as_ref()).is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(RunError::Stopped);
         }
         let mut slots = (0..).zip(&self.blocks);
@@ -428,8 +423,7 @@ impl Engine {
                     self.heap.replace_top(end.max(ready), warp);
                 }
                 None => {
-                    state.arrived = end;
-                    state.phase = Phase::WaitSlots(slots);
+                    state.arrive(end, Phase::WaitSlots(slots));
                     self.heap.pop();
                 }
             },
@@ -441,22 +435,29 @@ impl Engine {
                 }
                 // Until it is known when they arrive, the warp waits.
                 None => {
-                    state.arrived = end;
-                    state.phase = Phase::WaitSlots(slots);
+                    state.arrive(end, Phase::WaitSlots(slots));
                     self.heap.pop();
                 }
             },
             StepEnd::Phase(phase) => {
-                let ready = self
-                    .arrivals
-                    .ready_at(self.block_of(slot, phase.rank), phase);
+                let home = self.block_of(slot, phase.rank);
+                let ready = self.arrivals.ready_at(home, phase);
                 self.heap.replace_top(end.max(ready), warp);
+            }
+            // Whether a launch waits for something outside of it is seen by what its warps execute: there they go on and ask again.
+            StepEnd::Suspended(_) if self.waiting.patience == Patience::ForOthers => {
+                self.heap.replace_top(end, warp)
+            }
+            StepEnd::Suspended(phase) => {
+                let group = self.clusters.group_of(slot);
+                self.suspended
+                    .add(group, Suspension::new(warp, slot, phase, end));
+                self.heap.pop();
             }
             StepEnd::Barrier {
                 released: false, ..
             } => {
-                state.arrived = end;
-                state.phase = Phase::Barrier;
+                state.arrive(end, Phase::Barrier);
                 self.heap.pop();
             }
             StepEnd::Barrier { released: true, .. } => {
@@ -481,8 +482,7 @@ impl Engine {
 
     fn exit<S: GridStream>(&mut self, end: Picos, warp: u32, slot: u32, stream: &mut S) {
         let state = &mut self.warps[warp as usize];
-        state.arrived = end;
-        state.phase = Phase::Drain;
+        state.arrive(end, Phase::Drain);
         let drained = !state.anything_pending();
         self.heap.pop();
         if self.step.opens_cluster_barrier {

@@ -195,6 +195,13 @@ impl Warp {
         warm(&self.ready[0]);
     }
 
+    /// It has come to where it waits, in `phase`.
+    #[inline]
+    pub(crate) fn arrive(&mut self, at: Picos, phase: Phase) {
+        self.arrived = at;
+        self.phase = phase;
+    }
+
     /// Data for `slot` is there at `at`.
     #[inline]
     pub(crate) fn note_ready(&mut self, slot: u8, at: Picos) {

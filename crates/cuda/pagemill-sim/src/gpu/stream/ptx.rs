@@ -2,7 +2,7 @@
 
 use crate::gpu::machine::InstructionTimings;
 use crate::gpu::sm::schedule::schedule;
-use crate::gpu::stream::{AccessKind, StepEnd};
+use crate::gpu::stream::{AccessKind, BarrierPhase, StepEnd};
 use crate::gpu::{GridShape, GridStream, Step};
 use pagemill_ptx::{
     Ahead, Block, DeviceMemory, InstructionCosts, Kernel, Launch, Output, Patience, Trap,
@@ -193,6 +193,13 @@ impl GridStream for PtxGrid<'_> {
         match &mut self.steps {
             Steps::InTime(memory, blocks) => blocks[slot as usize].stands_still(memory),
             Steps::Ahead(_) => false,
+        }
+    }
+
+    fn is_over(&mut self, slot: u32, phase: BarrierPhase) -> bool {
+        match &mut self.steps {
+            Steps::InTime(memory, blocks) => blocks[slot as usize].is_over(phase, memory),
+            Steps::Ahead(_) => true,
         }
     }
 
