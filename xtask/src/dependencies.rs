@@ -27,7 +27,7 @@ const VALUES_IN_FILES: &str = "serde";
 const SELF_SUFFICIENT: [&str; 2] = ["pagemill-types", "pagemill-policy"];
 
 /// Dependencies that only switch on features of others, or only have to be built, by crate.
-const BY_FEATURE_ONLY: [(&str, &str); 10] = [
+const BY_FEATURE_ONLY: [(&str, &str); 11] = [
     ("pagemill-python", "getrandom"),
     ("pagemill-python", "libc"),
     ("pagemill-python", "memchr"),
@@ -35,6 +35,7 @@ const BY_FEATURE_ONLY: [(&str, &str); 10] = [
     ("pagemill-python", "rustix"),
     ("pagemill-python", "serde_json"),
     ("pagemill-python", "twox-hash"),
+    ("pagemill-cli", "pagemill-cudart"),
     ("pagemill-cli", "pagemill-pager-preload"),
     ("pagemill-cli", "pagemill-color-preload"),
     ("xtask", "proc-macro2"),

@@ -68,6 +68,13 @@ pub fn run(full: bool) -> Result<bool> {
     all.add(tested);
     // Alone: what the emulator's threads see of each other depends on the load of this machine.
     all.add(run_emulated(full));
+    if full {
+        // Last: its command takes the place of the whole one.
+        part(&mut all, "the command without CUDA and network", |tally| {
+            let alone = ["-ppagemill-cli", "--no-default-features"];
+            run_cargo_tests(tally, full, &alone.map(str::to_owned))
+        })?;
+    }
     all.print();
     Ok(all.all_passed())
 }

@@ -1,5 +1,7 @@
 //! Which functions there are, in which version of the library, and which of them do something.
 
+pub use pagemill_wire::{LIBRARY, START_LIBRARY, Shim};
+
 /// One row of `api.txt`: a function that NVIDIA's library of some version exports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
@@ -11,23 +13,8 @@ pub struct Function {
     pub implementation: Option<&'static str>,
 }
 
-/// A library as programs look for it: a shim without logic. `libpagemill_cudart.so` has to lie beside it.
-#[derive(Clone, Copy, Debug)]
-pub struct Shim {
-    /// The name that programs were linked with, such as `libcudart.so.13`.
-    pub file_name: &'static str,
-    /// The file.
-    pub bytes: &'static [u8],
-}
-
-/// The file name of this crate's own library, which the shims need beside them.
-pub const LIBRARY: &str = "libpagemill_cudart.so";
-
 /// The file name of the driver's library.
 pub const DRIVER_LIBRARY: &str = "libcuda.so.1";
-
-/// The library that is loaded before a program, so that one that carries NVIDIA's runtime within itself uses this crate's.
-pub const START_LIBRARY: &str = "libpagemill_start.so";
 
 /// The shims: the runtime and the linker in every version, the driver, its management library, cuDNN,
 /// and the one that is loaded first.

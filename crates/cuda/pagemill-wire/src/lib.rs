@@ -27,3 +27,18 @@ pub const REPLACED_NOTE: &str = "static-runtime-replaced";
 
 /// The machine of programs for which none was chosen.
 pub const DEFAULT_MACHINE: &str = "h100-sxm";
+
+/// A library as programs look for it: a shim without logic. `libpagemill_cudart.so` has to lie beside it.
+#[derive(Clone, Copy, Debug)]
+pub struct Shim {
+    /// The name that programs were linked with, such as `libcudart.so.13`.
+    pub file_name: &'static str,
+    /// The file.
+    pub bytes: &'static [u8],
+}
+
+/// The file name of the runtime's own library, which the shims need beside them.
+pub const LIBRARY: &str = "libpagemill_cudart.so";
+
+/// The library that is loaded before a program, so that one that carries NVIDIA's runtime within itself uses pagemill's.
+pub const START_LIBRARY: &str = "libpagemill_start.so";

@@ -12,6 +12,10 @@ mod failure;
 mod gpu;
 mod help;
 mod list;
+#[cfg(feature = "net")]
+mod mpi;
+#[cfg(not(feature = "net"))]
+#[path = "mpi_absent.rs"]
 mod mpi;
 mod mrc;
 mod output;

@@ -184,7 +184,7 @@ const OTHER_MISSES_MAX: u64 = 3000;
 fn a_program_s_curve_is_the_one_that_is_known() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = include_str!("../../../../kmod/plugin_cache/guest/stream.c");
-    if pagemill_fabric::counted::emulator().is_none() {
+    if pagemill_linux::library::emulator("this test").is_err() {
         return skip("there is no user mode of QEMU");
     }
     if !compile(folder.path(), "stream", source) {

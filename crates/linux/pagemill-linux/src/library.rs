@@ -1,4 +1,4 @@
-//! Where the libraries are that the command gives to other programs.
+//! Where the libraries are that the command gives to other programs, and the emulator that it runs some in.
 
 use std::fmt;
 use std::io;
@@ -60,6 +60,26 @@ pub fn find_of(executable: &Path, name: &str) -> Result<PathBuf, NoLibrary> {
     found.ok_or_else(|| NoLibrary {
         name: name.to_owned(),
         searched,
+    })
+}
+
+/// QEMU's user mode for this computer's processor.
+pub const EMULATOR: &str = if cfg!(target_arch = "aarch64") {
+    "qemu-aarch64"
+} else {
+    "qemu-x86_64"
+};
+
+/// Where [`EMULATOR`] is.
+///
+/// # Errors
+/// It is not in `PATH`, though `user` needs it.
+pub fn emulator(user: &str) -> Result<PathBuf, String> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(EMULATOR));
+    let found = paths.find_map(|path| path.canonicalize().ok());
+    found.ok_or_else(|| {
+        format!("{user} needs {EMULATOR}, which is not in PATH: sudo apt-get install qemu-user")
     })
 }
 

@@ -1,9 +1,9 @@
 //! Computing takes virtual time when it is asked to: as measured, or the same in every run.
 
 use crate::common::{Finished, Programs, lacks_open_mpi, mpirun, run_with};
-use pagemill_fabric::counted::emulator;
 use pagemill_fabric::counters::Counter;
 use pagemill_fabric::launch::{Behavior, ComputeTime};
+use pagemill_linux::library::emulator;
 use pagemill_nic::NicMachine;
 
 fn run(program: &std::path::Path, compute: ComputeTime) -> (Finished, String) {
@@ -99,7 +99,7 @@ fn counted_instructions_take_the_same_time_in_every_run() {
     let counted = |instruction_ps| {
         let compute = ComputeTime::Counted {
             instruction_ps,
-            emulator: emulator().expect("it was found"),
+            emulator: emulator("this test").expect("it was found"),
         };
         run(&program, compute)
     };
@@ -116,7 +116,7 @@ fn counted_instructions_take_the_same_time_in_every_run() {
     let behavior = Behavior {
         compute: ComputeTime::Counted {
             instruction_ps: 500,
-            emulator: emulator().expect("it was found"),
+            emulator: emulator("this test").expect("it was found"),
         },
         records_compute: true,
         ..Behavior::default()
@@ -152,7 +152,7 @@ fn counted_instructions_take_the_same_time_in_every_run() {
 const STEPS: f64 = 3e6;
 
 fn lacks_emulator() -> Option<&'static str> {
-    emulator()
-        .is_none()
+    emulator("this test")
+        .is_err()
         .then_some("there is no QEMU in user mode")
 }

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
-use pagemill_fabric::counted::EMULATOR;
 use pagemill_gpu::show_bytes;
+use pagemill_linux::library::EMULATOR;
 use pagemill_linux::resctrl::{CacheInfo, MOUNT, Mounted, Tree};
 use pagemill_linux::series::{KERNEL_SERIES, is_of_series, kernel_series_in_words};
 

@@ -36,7 +36,7 @@ fn an_empty_machine_lacks_everything_and_every_lack_has_a_remedy() {
 
 #[test]
 fn a_full_machine_is_ready() {
-    let qemu = format!("usr/bin/{}", pagemill_fabric::counted::EMULATOR);
+    let qemu = format!("usr/bin/{}", pagemill_linux::library::EMULATOR);
     // Every page number below 2^20 of a process has an entry, so a sparse file stands for all.
     let (root, system) = machine(&[
         (

@@ -1,10 +1,10 @@
 //! Where the virtual time of computing is from, and the file that keeps it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pagemill_fabric::compute::Record;
-use pagemill_fabric::counted;
 use pagemill_fabric::launch::{ComputeTime, Job};
+use pagemill_linux::library::emulator;
 
 use super::arguments::ComputeArgument;
 use super::arguments::MpiArguments;
@@ -45,16 +45,6 @@ pub fn time_of(arguments: &MpiArguments) -> Result<ComputeTime, Failure> {
         ComputeArgument::Measured => Ok(ComputeTime::Measured(arguments.cpu_factor.unwrap_or(1.0))),
         ComputeArgument::File(path) => recorded(path),
     }
-}
-
-/// QEMU's user mode, or what `user` lacks.
-pub fn emulator(user: &str) -> Result<PathBuf, String> {
-    counted::emulator().ok_or_else(|| {
-        format!(
-            "{user} needs {}, which is not in PATH: sudo apt-get install qemu-user",
-            counted::EMULATOR
-        )
-    })
 }
 
 fn recorded(path: &Path) -> Result<ComputeTime, Failure> {

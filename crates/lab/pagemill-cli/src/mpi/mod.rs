@@ -8,7 +8,6 @@ mod supervise;
 mod timeline;
 
 pub use arguments::MpiArguments;
-pub use compute::emulator;
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode, ExitStatus};

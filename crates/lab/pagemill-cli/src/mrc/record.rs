@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use pagemill_linux::children::{self, AtKill, exit_code};
+use pagemill_linux::library::emulator;
 use pagemill_linux::scratch::Scratch;
 
 use super::arguments::MrcArguments;
 use super::program::find_program;
 use super::sources::sources;
 use crate::failure::Failure;
-use crate::mpi::emulator;
 
 /// A trace, for as long as this lives.
 pub struct Recording {

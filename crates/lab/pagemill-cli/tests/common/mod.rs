@@ -19,6 +19,7 @@ pub fn pagemill(folder: &Path) -> Command {
 }
 
 /// `options` on `machine`, whose figures a test states, unless they name one.
+#[cfg(feature = "cuda")]
 pub fn on<'a>(machine: &'a str, options: &[&'a str]) -> Vec<&'a str> {
     match options.contains(&"--machine") {
         true => options.to_vec(),

@@ -7,26 +7,11 @@
 //!
 //! Counters of processors would be faster. They are not in every virtual machine, and on x86 count each interrupt as an instruction.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub mod plugin;
 pub mod reader;
 pub mod restart;
-
-/// QEMU's user mode for this computer's processor.
-pub const EMULATOR: &str = if cfg!(target_arch = "aarch64") {
-    "qemu-aarch64"
-} else {
-    "qemu-x86_64"
-};
-
-/// Where [`EMULATOR`] is, if it is in `PATH`.
-pub fn emulator() -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH")?;
-    let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(EMULATOR));
-    paths.find_map(|path| path.canonicalize().ok())
-}
 
 /// The path of QEMU's user mode, in a job whose instructions are counted.
 pub const EMULATOR_VARIABLE: &str = "PAGEMILL_FABRIC_EMULATOR";

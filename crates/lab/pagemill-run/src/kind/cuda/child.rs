@@ -5,16 +5,21 @@ use std::io::{Error, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use pagemill_cudart::api::{LIBRARY, SHIMS, START_LIBRARY};
+#[cfg(feature = "cuda")]
+use pagemill_cudart::api::SHIMS;
 use pagemill_linux::children::{self, AtKill};
 use pagemill_linux::scratch::Scratch;
 use pagemill_scenario::{CudaPoint, CudaRun};
-use pagemill_wire::{ENVIRONMENT, Plan, Results, THREADS};
+use pagemill_wire::{ENVIRONMENT, LIBRARY, Plan, Results, START_LIBRARY, THREADS};
 
 use super::advice::advice;
 use super::streams::Streams;
 use crate::pool::PointError;
 
+#[cfg(not(feature = "cuda"))]
+const SHIMS: [pagemill_wire::Shim; 0] = [];
+const ABSENT: &str = "kind `cuda` is not in this command, which is built without the feature `cuda`: install the package \
+                      pagemill, or build it with `cargo build -p pagemill-cli`";
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 const MODULE_PATH: &str = "PYTHONPATH";
 /// The folder of [`MODULES`].
@@ -53,6 +58,9 @@ pub fn run(
     plan: Option<&Plan>,
     streams: Streams,
 ) -> Result<Finished, PointError> {
+    if cfg!(not(feature = "cuda")) {
+        return Err(PointError::Refused(ABSENT.to_owned()));
+    }
     let failed = |error: &dyn std::fmt::Display| PointError::Failed(error.to_string());
     let folder = Scratch::new("cuda").map_err(|error| failed(&error))?;
     furnish(folder.path(), spec, run).map_err(PointError::Failed)?;
