@@ -40,10 +40,11 @@ const fn library(
 
 /// Crates whose unsafe code their own tests reach in one process. What C programs load is not among them, such as the other tests
 /// of the fabric: a plain program cannot load a library that needs the sanitizer.
-const COMPILED: [Tests; 6] = [
+const COMPILED: [Tests; 7] = [
     all("pagemill-linux"),
     all("pagemill-map"),
     all("pagemill-ptx"),
+    library("pagemill-ptx-native", &[]),
     Tests {
         package: "pagemill-cudart",
         only_library: false,

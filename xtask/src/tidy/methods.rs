@@ -9,7 +9,7 @@ const METHODS_MAX: usize = 80;
 
 /// Types that had more when this rule was made. Numbers may only fall.
 const MORE: &[(&str, &str, usize)] = &[
-    ("pagemill-ptx", "Emitter", 158),
+    ("pagemill-ptx-native", "Emitter", 158),
     ("pagemill-sim", "Gpu", 86),
 ];
 

@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 use crate::workspace;
 
 /// Crates whose contract includes unsafe code; every other crate forbids it at its root.
-const MAY_BE_UNSAFE: [&str; 15] = [
+const MAY_BE_UNSAFE: [&str; 16] = [
     "pagemill-color-preload",
     "pagemill-cudart",
     "pagemill-fabric",
@@ -29,6 +29,7 @@ const MAY_BE_UNSAFE: [&str; 15] = [
     "pagemill-pager-preload",
     "pagemill-playground",
     "pagemill-ptx",
+    "pagemill-ptx-native",
     "pagemill-types",
     "pagemill-zero",
     "pagemill-zero-cabi",

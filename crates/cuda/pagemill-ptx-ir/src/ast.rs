@@ -3,6 +3,8 @@
 //! Names are resolved only as far as the grammar needs: registers get an index into their function's register
 //! table, labels an index into its statement list. Opcodes stay text, split at the dots; `lower` gives them meaning.
 
+pub mod error;
+
 /// A source line number of the PTX text, from 1.
 pub type Line = u32;
 

@@ -3,6 +3,7 @@
 pub mod bank;
 pub mod device_calls;
 pub mod entry;
+pub mod path;
 pub mod warp_group;
 
 use super::op::Inst;
@@ -46,7 +47,6 @@ pub struct Code {
 
 impl Code {
     /// The stream of functional or of stepped runs.
-    #[inline]
     pub fn stream(&self, stepped: bool) -> &Stream {
         if stepped {
             &self.stepped
@@ -165,6 +165,9 @@ pub enum CacheHint {
     ReadOnly,
 }
 
+/// Bytes that a mark of a store stands for, where blocks on several cores mark what they store.
+pub const WORD_BYTES: usize = 4;
+
 /// Registers of a vector access at most.
 pub const VECTOR_MAX: usize = 8;
 
@@ -235,7 +238,6 @@ pub struct TextureForm {
 
 impl TextureForm {
     /// Operands that say which level is meant.
-    #[inline]
     pub fn detail_operands(&self) -> usize {
         match self.detail {
             Detail::First => 0,
@@ -315,13 +317,11 @@ pub enum BarrierScope {
 }
 
 impl BarrierInst {
-    #[inline]
     pub fn is_of_cluster(&self) -> bool {
         self.scope == BarrierScope::Cluster
     }
 
     /// Whether accesses before it are ordered before those behind it.
-    #[inline]
     pub fn orders(&self) -> bool {
         self.scope != BarrierScope::WarpGroup(GroupMeeting::Product)
     }

@@ -1,7 +1,7 @@
 //! The language between lowering and what executes, compiles or checks a kernel: instructions, their operands, the registers
 //! that they name, and what a lane of each computes.
 //!
-//! Data flows one way: text -> [`ast`] -> [`code`], in which every operation is an [`op`] over [`line`]s of 32 lanes.
+//! Data flows one way: text -> [`ast`] -> [`code`], in which every operation is an [`op`] over lines ([`mod@line`]) of 32 lanes.
 
 #![forbid(unsafe_code)]
 #![allow(
@@ -12,7 +12,6 @@
 pub mod address;
 pub mod ast;
 pub mod code;
-pub mod error;
 pub mod float;
 pub mod functions;
 pub mod info;

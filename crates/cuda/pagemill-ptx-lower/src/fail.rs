@@ -1,7 +1,7 @@
 //! What lowering refuses, and at which line.
 
 use pagemill_ptx_ir::ast::Line;
-use pagemill_ptx_ir::error::PtxError;
+use pagemill_ptx_ir::ast::error::PtxError;
 
 /// A [`PtxError`] that does not know yet what its text is called.
 #[derive(Debug)]

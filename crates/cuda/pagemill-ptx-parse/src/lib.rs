@@ -13,7 +13,7 @@ mod tokens;
 mod tests;
 
 use pagemill_ptx_ir::ast::Module;
-use pagemill_ptx_ir::error::PtxError;
+use pagemill_ptx_ir::ast::error::PtxError;
 use tokens::parser::Parser;
 
 /// Parses one PTX translation unit. `source_name` is only for messages.

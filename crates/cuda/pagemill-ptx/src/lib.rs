@@ -10,7 +10,6 @@ mod exec;
 mod functional;
 mod launch;
 mod memory;
-mod native;
 mod precomputed_trace;
 mod program;
 mod texture;
@@ -30,9 +29,9 @@ pub use memory::{
     Allocation, AllocationId, DeviceMemory, MemoryError, NearAllocation, Nearest, TOUCH_BYTES,
     Touch,
 };
+pub use pagemill_ptx_ir::ast::error::PtxError;
 pub use pagemill_ptx_ir::code::entry::Entry;
 pub use pagemill_ptx_ir::code::{AccessKind, CacheHint};
-pub use pagemill_ptx_ir::error::PtxError;
 pub use pagemill_ptx_ir::info::{
     ClusterNeeds, InstructionClass, InstructionInfo, IssueOrder, Param,
 };

@@ -11,7 +11,6 @@ pub const RESERVED_BYTES: u16 = 1 << 10;
 pub const SECOND_PART: u16 = RESERVED_BYTES / 2;
 
 /// Its offset in shared memory behind `own` bytes.
-#[inline]
 pub fn start(own: u32) -> u32 {
     own.next_multiple_of(128)
 }

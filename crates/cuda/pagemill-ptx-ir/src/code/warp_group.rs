@@ -17,13 +17,11 @@ pub enum GroupMeeting {
 }
 
 /// The group that meets at barrier `id`, if it is one of a group.
-#[inline]
 pub fn group_at(id: u32) -> Option<u32> {
     id.checked_sub(NUMBERED as u32)
 }
 
 /// The barrier of the group of warp `number`, and how many warps meet there; `None` if the block has too few `warps` for it.
-#[inline]
 pub fn barrier_of(number: u32, warps: usize) -> Option<(u32, u32)> {
     let group = number / WARPS;
     let is_whole = ((group + 1) * WARPS) as usize <= warps;

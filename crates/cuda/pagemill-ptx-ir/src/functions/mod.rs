@@ -10,4 +10,5 @@ pub mod integer;
 pub mod mbarrier;
 pub mod narrow_floats;
 pub mod rounding;
+pub mod scalar;
 pub mod video;

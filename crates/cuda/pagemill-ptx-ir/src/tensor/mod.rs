@@ -4,7 +4,7 @@
 //!
 //! | word | holds |
 //! |---|---|
-//! | 0 | the form: element type (8 bits), dimensions less 1 (4), swizzle (4), fill (4), interleave (4); [`MARK`] in the upper half |
+//! | 0 | the form: element type (8 bits), dimensions less 1 (4), swizzle (4), fill (4), interleave (4); `MARK` in the upper half |
 //! | 1 | address of the first element |
 //! | 2 to 6 | of each dimension: elements (40 bits), elements of the box (16), step (8) |
 //! | 7 to 10 | bytes from one element to the next, of each dimension but the first |

@@ -14,12 +14,12 @@ use crate::exec::run::{Machine, Stop};
 use crate::exec::step::{BarrierPhase, MemoryAccess, Step, StepEnd, StepTotals};
 use crate::exec::trap::{Fault, Trap, TrapKind};
 use crate::exec::warp::{Warp, WarpState};
-use crate::exec::{dispatch::run, service::Output};
+use crate::exec::{dispatch::run, machine_code::native, service::Output};
 use crate::launch::{Executor, Launch, cost::InstructionCosts};
 use crate::memory::{DeviceMemory, cluster::Seat};
-use crate::native::{Native, Purpose, Routine, Windows};
 use pagemill_ptx_ir::line::{FULL, LANES, Line, Registers};
 use pagemill_ptx_ir::{address::window, info::Prefix};
+use pagemill_ptx_native::{Purpose, Routine, Windows};
 use pagemill_types::warm;
 use presets::{of_block, preset_registers};
 
@@ -311,8 +311,8 @@ impl Block {
         let global_warp =
             u64::from(self.place) * u64::from(launch.warps_per_block()) + u64::from(number);
         let native = routine.map(|routine| {
-            self.windows.refresh(code, memory, &mut self.shared);
-            Native::new(routine, &mut self.windows, costs)
+            let of = (code, &*memory, &mut self.shared[..]);
+            native((routine, costs), &mut self.windows, of)
         });
         let mut machine = Machine {
             code,

@@ -6,9 +6,9 @@
 //! in the caller's frame, lane by lane. See `docs/adr/0021-calls.md`.
 
 use super::access::Stores;
-use super::path::Path;
 use super::warp::Warp;
 use crate::exec::trap::{Fault, TrapKind};
+use pagemill_ptx_ir::code::path::Path;
 use pagemill_ptx_ir::code::{CallInst, CallTarget, Code, SavedSlots, StackSlots};
 use pagemill_ptx_ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
 use pagemill_ptx_ir::op::NEVER;

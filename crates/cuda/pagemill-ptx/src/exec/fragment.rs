@@ -5,8 +5,9 @@
 //! a warp is *split*: every group of lanes that stands at one place becomes a fragment with a path and a stack of its own,
 //! and fragments take turns. Fragments that come to the same place with the same stack become one again. See ADR 0017.
 
-use super::path::{Fragment, Meeting, Path};
+use super::path::{Fragment, Meeting};
 use super::warp::Warp;
+use pagemill_ptx_ir::code::path::Path;
 
 impl Warp {
     /// Whether some lanes stand elsewhere than the current path and its stack say.

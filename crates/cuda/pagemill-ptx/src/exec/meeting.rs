@@ -1,10 +1,11 @@
 //! Lanes of a split warp that wait for each other: masks meet by value, wherever in the program the lanes stand.
 
-use super::path::{Fragment, Meeting, Path};
+use super::path::{Fragment, Meeting};
 use super::step::StepTotals;
 use super::warp::Warp;
 use super::warp_wide::{self, Exchanged};
 use crate::exec::trap::{Fault, TrapKind};
+use pagemill_ptx_ir::code::path::Path;
 use pagemill_ptx_ir::code::{Code, Stream};
 use pagemill_ptx_ir::info::Prefix;
 use pagemill_ptx_ir::line::{Frame, lanes_of};

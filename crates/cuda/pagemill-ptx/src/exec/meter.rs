@@ -1,8 +1,8 @@
 //! What an advance has executed, and what it cost.
 
 use super::step::StepTotals;
-use crate::native::Stay;
 use pagemill_ptx_ir::info::Prefix;
+use pagemill_ptx_native::Stay;
 
 /// Counts straight-line stretches by differences of prefix sums.
 pub(super) struct Meter<'a> {

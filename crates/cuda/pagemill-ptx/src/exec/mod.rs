@@ -10,6 +10,7 @@ pub(crate) mod dispatch;
 pub(crate) mod due;
 pub(crate) mod fragment;
 mod local;
+pub(crate) mod machine_code;
 mod matrix;
 pub(crate) mod meeting;
 mod meter;
@@ -17,7 +18,6 @@ pub(crate) mod path;
 pub(crate) mod pattern;
 mod printf;
 pub(crate) mod run;
-pub(crate) mod scalar;
 pub(crate) mod service;
 pub(crate) mod step;
 #[cfg(test)]

@@ -1,14 +1,6 @@
 //! Where lanes of a warp stand, and where they go.
 
-/// Where lanes that left the current path wait. Compiled code knows its layout.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(C)]
-pub(crate) struct Path {
-    pub pc: u32,
-    pub mask: u32,
-    /// Where this path ends and the one below it on the stack goes on.
-    pub reconverge: u32,
-}
+use pagemill_ptx_ir::code::path::Path;
 
 /// Lanes that stand at one place, while other lanes of the warp run.
 #[derive(Clone, Debug, PartialEq)]

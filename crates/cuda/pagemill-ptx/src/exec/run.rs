@@ -3,20 +3,20 @@
 //! Lane operations run in a tight loop of their own; everything else goes through [`Engine::control`].
 
 use super::access::Stores;
+use super::machine_code::{describe, learn};
 use super::service::{self, Output};
 use super::step::{MemoryAccess, StepTotals};
 use super::warp::{Warp, WarpState};
 use super::warp_wide::Exchanged;
-use super::{call, matrix, scalar, warp_wide};
-use super::{due::Due, meter::Meter, path::Path, pattern::Pattern};
+use super::{call, due::Due, matrix, meter::Meter, pattern::Pattern, warp_wide};
 use crate::check::Verdicts;
 use crate::exec::trap::{Fault, TrapKind};
-use crate::native::{End, Native, Standing, Stay};
-use pagemill_ptx_ir::ast::Space;
 use pagemill_ptx_ir::code::{Code, MemoryInst, Service, Stream, WarpWideInst};
-use pagemill_ptx_ir::info::Prefix;
 use pagemill_ptx_ir::line::{ConstantLines, Frame, LANE_BITS, LANES, Registers, lanes_of};
 use pagemill_ptx_ir::op::{Inst, Op, lane_operation};
+use pagemill_ptx_ir::{ast::Space, info::Prefix};
+use pagemill_ptx_ir::{code::path::Path, functions::scalar};
+use pagemill_ptx_native::{End, Native, Standing, Stay};
 
 /// Why the loop was left.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -295,7 +295,7 @@ impl Engine<'_, '_> {
         let inst = &self.stream.insts[self.pc as usize];
         let memory = &self.code.memory[inst.aux as usize];
         let native = self.native.as_ref()?;
-        self.warp.due = native.describe(memory, self.stores.memory, self.access);
+        self.warp.due = describe(native, memory, self.stores.memory, self.access);
         self.announce(memory);
         Some(Stop::Memory)
     }
@@ -627,7 +627,7 @@ impl Engine<'_, '_> {
     fn learn(&mut self, memory: &MemoryInst) {
         if let Some(native) = &mut self.native {
             let at = self.stores.hints[memory.site as usize];
-            native.windows.learn(memory, self.stores.memory, at, None);
+            learn(native.windows, memory, self.stores.memory, (at, None));
         }
     }
 
@@ -650,7 +650,7 @@ impl Engine<'_, '_> {
         if !is_new && let Some(native) = &mut self.native {
             let at = self.stores.hints[memory.site as usize];
             let around = announced.is_some().then_some(first);
-            native.windows.learn(memory, self.stores.memory, at, around);
+            learn(native.windows, memory, self.stores.memory, (at, around));
         }
         Ok(Flow::Next)
     }

@@ -1,10 +1,11 @@
 //! The state of one warp.
 
 use super::due::Due;
-use super::path::{Fragment, Path};
+use super::path::Fragment;
 use super::step::BarrierPhase;
 use super::watch::Watch;
 use pagemill_ptx_ir::code::BarrierReduction;
+use pagemill_ptx_ir::code::path::Path;
 use pagemill_ptx_ir::line::Line;
 use pagemill_ptx_ir::op::NEVER;
 use std::collections::VecDeque;

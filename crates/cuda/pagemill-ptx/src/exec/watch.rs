@@ -1,7 +1,8 @@
 //! Finds warps that repeat themselves: after the same instruction with the same registers, what follows is the same,
 //! unless something in memory has changed meanwhile.
 
-use super::path::{Fragment, Path};
+use super::path::Fragment;
+use pagemill_ptx_ir::code::path::Path;
 use pagemill_ptx_ir::line::Registers;
 use std::collections::VecDeque;
 

@@ -7,7 +7,7 @@ use crate::exec::service::Output;
 use crate::exec::trap::Trap;
 use crate::launch::{Executor, Launch};
 use crate::memory::DeviceMemory;
-use crate::native::{Purpose, Unavailable};
+use pagemill_ptx_native::{Purpose, Unavailable};
 
 pub use residents::Patience;
 use residents::Residents;

@@ -12,11 +12,9 @@ use super::residents::{Patience, Residents};
 use crate::exec::service::Output;
 use crate::exec::step::StepTotals;
 use crate::launch::Launch;
-use crate::memory::{
-    Allocation, DeviceMemory, Part, Spare, Stored, Uses, WORD_BYTES, put_in_place,
-};
+use crate::memory::{Allocation, DeviceMemory, Part, Spare, Stored, Uses, put_in_place};
 use pagemill_ptx_ir::ast::Space;
-use pagemill_ptx_ir::code::{AccessKind, Code, MatrixInst, MemoryInst, Service};
+use pagemill_ptx_ir::code::{AccessKind, Code, MatrixInst, MemoryInst, Service, WORD_BYTES};
 use pagemill_ptx_ir::op::Op;
 use pagemill_types::WARPS_HELD;
 

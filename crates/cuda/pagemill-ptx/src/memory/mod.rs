@@ -24,7 +24,7 @@ use cluster::Clusters;
 
 pub use allocation::{Allocation, AllocationId};
 pub use error::{MemoryError, NearAllocation, Nearest};
-pub(crate) use part::{Part, Spare, Stored, Uses, WORD_BYTES, put_in_place};
+pub(crate) use part::{Part, Spare, Stored, Uses, put_in_place};
 pub use touches::{TOUCH_BYTES, Touch};
 
 use allocation::Backing;

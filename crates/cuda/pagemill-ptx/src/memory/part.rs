@@ -11,10 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::allocation::{Allocation, Backing, zeroed};
 use crate::exec::pattern::Pattern;
+use pagemill_ptx_ir::code::WORD_BYTES;
 use pagemill_ptx_ir::line::{Line, lanes_of};
-
-/// Bytes that a mark stands for.
-pub(crate) const WORD_BYTES: usize = 4;
 
 /// Marks that are looked at together.
 const RUN: usize = 64;

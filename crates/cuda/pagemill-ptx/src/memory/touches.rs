@@ -1,7 +1,7 @@
 //! First touches of a run without time: which segments of a stretch of memory kernels use that they were not known to
 //! use before.
 //!
-//! Machine code works on bytes without asking ([`crate::native`]). It may do so where every segment is known, so each
+//! Machine code works on bytes without asking ([`pagemill_ptx_native`]). It may do so where every segment is known, so each
 //! first touch leaves machine code and is noted here, as a page that is not mapped leaves a program for its kernel.
 
 use crate::exec::step::{AccessSpace, MemoryAccess};

@@ -1,7 +1,7 @@
 //! A kernel as its users see it: what it computes, and what its launches have made and shown.
 
-use crate::native::Compiled;
 use pagemill_ptx_ir::code::entry::Entry;
+use pagemill_ptx_native::Compiled;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

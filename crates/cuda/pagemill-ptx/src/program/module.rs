@@ -3,8 +3,8 @@
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::program::kernel::Kernel;
 use pagemill_ptx_ir::address::window;
+use pagemill_ptx_ir::ast::error::PtxError;
 use pagemill_ptx_ir::ast::{Space, Variable};
-use pagemill_ptx_ir::error::PtxError;
 use pagemill_ptx_ir::info::IssueOrder;
 use pagemill_ptx_lower::{addresses, kernels_of, with_built_in};
 use pagemill_ptx_parse::parse;

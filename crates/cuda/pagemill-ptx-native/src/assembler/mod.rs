@@ -1,0 +1,4 @@
+//! Bytes of instructions, and the numbers that they read.
+
+pub(crate) mod encode;
+pub(crate) mod table;

@@ -1,0 +1,4 @@
+//! Where regions of a stream begin, and which registers live in them.
+
+pub(crate) mod liveness;
+pub(crate) mod regions;
