@@ -76,12 +76,12 @@ static void ask_for_memory_of_the_gpu(void) {
     handle streams[] = {(handle)4, (handle)7};
     ((int (*)(address *, size_t))must(dlsym(driver, "cuMemAlloc_v2")))(&at, 100);
     ((int (*)(address *, size_t *, size_t, size_t, unsigned))must(dlsym(driver, "cuMemAllocPitch_v2")))(&at, &pitch,
-                                                                                                    600, 3, 4);
+                                                                                                        600, 3, 4);
     printf("pitch %zu\n", pitch);
     for (int i = 0; i < 2; i++) {
         ((int (*)(address *, size_t, handle))must(dlsym(driver, "cuMemAllocAsync")))(&at, 200, streams[i]);
         ((int (*)(address *, size_t, handle, handle))must(dlsym(driver, "cuMemAllocFromPoolAsync")))(&at, 300, NULL,
-                                                                                                 streams[i]);
+                                                                                                     streams[i]);
         ((int (*)(address, handle))must(dlsym(driver, "cuMemFreeAsync")))(at, streams[i]);
     }
     exit(0);
