@@ -87,17 +87,17 @@ impl WarpRules {
         }
     }
 
-    /// Whether the lane of `mine` knows what that of `other` did, by meetings of some lanes of their warp.
+    /// Whether the lane of `mine` knows what `other` stands for, of readers the first and the last, by meetings of some lanes.
     fn have_met(&self, other: Stamp, mine: Stamp) -> bool {
-        let lane = |stamp: Stamp| LANE_BITS[stamp.thread() as usize % LANES];
+        let lane = |thread: u32| LANE_BITS[thread as usize % LANES];
         let meetings = self.met.get(mine.thread() as usize / LANES);
-        let later = meetings.into_iter().flatten();
-        let later = later.filter(|(time, _)| other.time() < *time);
-        let who = later.fold(lane(other), |who, (_, lanes)| match who & lanes {
-            0 => who,
-            _ => who | lanes,
-        });
-        who & lane(mine) != 0
+        let knows = |thread: u32| {
+            let later = meetings.into_iter().flatten();
+            let later = later.filter(|(time, _)| other.time() < *time);
+            let joined = |who, (_, met): &(u64, u32)| who | (met * u32::from(who & met != 0));
+            later.fold(lane(thread), joined) & lane(mine.thread()) != 0
+        };
+        knows(other.thread()) && (other.actor() & IN_WARP == 0 || knows(reader(other, true).0))
     }
 }
 

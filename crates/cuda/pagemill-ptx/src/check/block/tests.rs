@@ -31,3 +31,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_lane_that_has_read_with_others_does_not_know_that_they_have() {
+    let mut block = BlockCheck::new(64, 64);
+    let read = |first: u32, last: u32, time| Stamp::new(time, in_warp(last, 1), first, 1, false);
+    for (writer, met, is_race) in [
+        (46, None, true),
+        (47, None, true),
+        (46, Some(0b11 << 14), false),
+        (46, Some(0b01 << 14), true),
+        (45, Some(0b111 << 13), false),
+        (45, Some(0b011 << 13), true),
+    ] {
+        block.meet();
+        let floor = Stamp::floor(block.floor);
+        let stamp = read(46, 47, block.time);
+        block.cells.touch((8, 4), stamp, floor, false, &block.rules);
+        if let Some(met) = met {
+            block.sync_lanes(1, met);
+        }
+        let mine = Stamp::new(block.time, writer, writer, 7, false);
+        let found = block.cells.touch((8, 4), mine, floor, true, &block.rules);
+        assert_eq!(found.is_some(), is_race, "{writer} {met:?}");
+    }
+}
