@@ -86,6 +86,13 @@ static int wrong(const char *memory, size_t from, size_t to) {
 
 static const char *told(long answer) { return answer == -1 ? strerror(errno) : "ok"; }
 
+/* The same of an advice. Whether the kernel finds a huge page to collapse memory into is chance. */
+static const char *told_of(long advice, long answer) {
+    int is_chance = advice == 25 && (errno == ENOMEM || errno == EAGAIN);
+
+    return answer == -1 && is_chance ? "ok" : told(answer);
+}
+
 static void all_there(const char *what, long answer) {
     const char *text = told(answer);
 
@@ -125,7 +132,7 @@ static void advice(long number) {
         size_t start = whole ? from : from + 5 * PAGE, size = whole ? HUGE : PART;
 
         fill(p);
-        printf("%s: ", told(madvise(p + start, size, number)));
+        printf("%s: ", told_of(number, madvise(p + start, size, number)));
         /* Memory that is free may be gone already. */
         if (number != MADV_FREE) {
             printf("in %d %d, beside %d %d\n", at(p + start), at(p + start + size - 1), at(p + start - 1),
@@ -151,7 +158,7 @@ static void advice_of_process(long number) {
     for (int each = 0; each < 31; each++) {
         fill(p);
         long answer = syscall(SYS_process_madvise, self, parts, 2, each, 0);
-        printf("%d: %ld %s", each, answer, told(answer));
+        printf("%d: %ld %s", each, each == 25 ? 0 : answer, told_of(each, answer));
         printf(", in %d\n", each == MADV_FREE ? 0 : at(p));
     }
 }
@@ -163,7 +170,7 @@ static void collapse_after_protect(long number) {
 
     printf("%s, ", told(mprotect(start, HUGE, PROT_READ)));
     printf("%s, ", told(mprotect(start, HUGE, PROT_READ | PROT_WRITE)));
-    printf("%s\n", told(madvise(start, HUGE, 25)));
+    printf("%s\n", told_of(25, madvise(start, HUGE, 25)));
     all_there("collapsed", 0);
 }
 
@@ -534,7 +541,7 @@ static void advice_of_all(long number) {
         for (size_t page = 0; page < PAGES; page++) all[page * PAGE] = (char)byte(page);
         errno = 0;
         result = madvise(all, SIZE, advice);
-        printf("%d: %s, ", advice, told(result));
+        printf("%d: %s, ", advice, told_of(advice, result));
         for (size_t page = 0; page < PAGES; page++) {
             kept += at(all + page * PAGE) == byte(page);
             zero += at(all + page * PAGE) == 0;
