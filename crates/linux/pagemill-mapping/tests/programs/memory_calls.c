@@ -87,11 +87,7 @@ static int wrong(const char *memory, size_t from, size_t to) {
 static const char *told(long answer) { return answer == -1 ? strerror(errno) : "ok"; }
 
 /* The same of an advice. Whether the kernel finds a huge page to collapse memory into is chance. */
-static const char *told_of(long advice, long answer) {
-    int is_chance = advice == 25 && (errno == ENOMEM || errno == EAGAIN);
-
-    return answer == -1 && is_chance ? "ok" : told(answer);
-}
+static const char *told_of(long advice, long answer) { return told(advice == 25 && errno == ENOMEM ? 0 : answer); }
 
 static void all_there(const char *what, long answer) {
     const char *text = told(answer);
@@ -102,7 +98,6 @@ static void all_there(const char *what, long answer) {
 /* Pages that a child of fork sees otherwise than `p` has them now. */
 static void in_child(size_t from) {
     int status;
-
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
@@ -126,7 +121,6 @@ static void drop_administration(void) {
 
 static void advice(long number) {
     size_t from = HUGE;
-
     drop_administration();
     for (int whole = 0; whole < 2; whole++) {
         size_t start = whole ? from : from + 5 * PAGE, size = whole ? HUGE : PART;
@@ -154,7 +148,6 @@ static void advice_of_process(long number) {
     (void)number;
     int self = syscall(SYS_pidfd_open, getpid(), 0);
     struct iovec parts[2] = {{p, PART}, {p + SIZE / 2, PART}};
-
     for (int each = 0; each < 31; each++) {
         fill(p);
         long answer = syscall(SYS_process_madvise, self, parts, 2, each, 0);
