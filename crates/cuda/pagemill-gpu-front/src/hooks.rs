@@ -219,10 +219,10 @@ fn is_managed_in(stream: *mut c_void) -> bool {
 /// # Safety
 /// Both are null or have room for an address and a size.
 unsafe fn managed_rows(to: *mut u64, pitch: *mut usize, width: usize, height: usize) -> CuResult {
-    let row_bytes = width.next_multiple_of(PITCH_BYTES);
-    if pitch.is_null() {
+    let row_bytes = width.checked_next_multiple_of(PITCH_BYTES);
+    let Some(row_bytes) = row_bytes.filter(|_| !pitch.is_null()) else {
         return INVALID_VALUE;
-    }
+    };
     // SAFETY: there is room for a size, and for an address if `to` is not null, which the driver refuses.
     unsafe {
         pitch.write(row_bytes);

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::failure::Failure;
 
-/// Whatever they are.
+/// Words after `mpi`, of which none is read.
 #[derive(clap::Args, Debug)]
 pub struct MpiArguments {
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]

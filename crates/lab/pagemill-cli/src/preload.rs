@@ -32,7 +32,7 @@ const RUNTIMES: [(&[u8], &str); 4] = [
     (b"\0__lsan_init\0", "LeakSanitizer"),
 ];
 
-/// What starts programs that are linked with musl, followed by the architecture.
+/// Behind a file's headers, what starts it, if it is linked with musl; further on it is a text, as compilers have it.
 const MUSL_LOADER: &[u8] = b"\0/lib/ld-musl-";
 
 /// Bytes at the start of a program's file in which the names of its symbols are.
@@ -55,7 +55,7 @@ fn check_program(program: &OsStr) -> Result<(), Failure> {
         let _ = file.take(NAMES_BYTES).read_to_end(&mut bytes);
     }
     let has = |name: &[u8]| memmem::find(&bytes, name).is_some();
-    if has(MUSL_LOADER) {
+    if memmem::find(&bytes, MUSL_LOADER).is_some_and(|at| at < 4096) {
         return Err(Failure::NoDevice(format!(
             "{} is built for musl, and the library that replaces memory for glibc: run it plainly, or build it for glibc",
             path.display()

@@ -110,4 +110,20 @@ fn a_program_that_the_library_is_not_for_is_refused_by_name() {
         assert_eq!(output.status.code(), Some(3), "{said}");
         assert!(!has_userfault() || said.contains(name), "{said}");
     }
+    // A program that knows musl's loader, as compilers do, is not one of musl's.
+    let text = format!(
+        "#!/bin/sh\nexit 7\n{}\0/lib/ld-musl-x86_64.so.1\0",
+        "#".repeat(8192)
+    );
+    std::fs::write(&program, text).expect("written");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, executable).expect("executable");
+    let output = pagemill(folder.path())
+        .args("pager run --memory 2MiB --to compressed ./program".split(' '))
+        .output()
+        .expect("the command starts");
+    assert!(
+        !has_userfault() || output.status.code() == Some(7),
+        "{output:?}"
+    );
 }

@@ -40,7 +40,7 @@ impl DeviceMemory {
     /// Lets a load pass that would be `refused` elsewhere. The first is kept, to be named.
     pub(crate) fn pass_beyond(&mut self, refused: TrapKind) {
         if self.beyond.loads == 0 {
-            self.beyond.unnamed = Some(refused);
+            self.beyond.unnamed = Some(Box::new(refused));
         }
         self.beyond.loads += 1;
     }

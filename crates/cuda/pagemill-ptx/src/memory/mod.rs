@@ -38,7 +38,7 @@ pub(crate) struct Beyond {
     /// Loads of single threads that did.
     pub loads: u64,
     /// The first of them, until it is named: what it would be where none succeeded.
-    pub unnamed: Option<TrapKind>,
+    pub unnamed: Option<Box<TrapKind>>,
 }
 
 /// First address handed out to ordinary allocations.

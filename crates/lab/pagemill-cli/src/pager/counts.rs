@@ -110,7 +110,7 @@ pub fn summary(set: &ResultSet) -> String {
     let cpu_us = number("handler_cpu_ns") / 1e3 / faults.max(1.0);
     let unseen = unseen_bytes(set).map_or_else(String::new, |bytes| {
         format!(
-            "other: {:.1} MiB were never the pager's, and no budget bounds them: allocations below --least, stacks, libraries\n",
+            "other: {:.1} MiB never paged: small allocations (--least), stacks, libraries\n",
             bytes / f64::from(1 << 20)
         )
     });
