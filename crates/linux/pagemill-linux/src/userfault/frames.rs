@@ -1,3 +1,4 @@
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -126,19 +127,29 @@ impl Frames {
         }
     }
 
-    /// Whether the page of `address` is the frame above the stack, though the kernel says that it moved nothing: Linux 6.18 moves pages in
-    /// batches, and does not count those of a batch that it begins again. They are found at their new place, by EEXIST.
+    /// Whether the page of `address` is the frame above the stack, though the kernel says that it moved nothing: once Linux 6.18 has begun
+    /// a move again, as where it meets a page that it moves itself, it counts no page of the next batch. They are found at their new
+    /// place, by EEXIST.
     ///
     /// A second move tells, which finds no page to move. Where it finds one, the frame above the stack was a remnant.
     fn has_arrived(&self, address: u64) -> bool {
         let (above, beside) = (self.start + self.held, self.start + self.capacity);
-        let (moved, stopped) = self.userfault.move_pages(beside, address, UNIT);
-        if matches!(stopped, Err(error) if error.raw_os_error() == Some(libc::ENOENT)) {
+        let moved = self.move_one(beside, address);
+        if has_stopped(&moved, libc::ENOENT) {
             return true;
         }
         // SAFETY: the range is this value's, above its stack: nothing of it is lent.
         let _ = unsafe { madvise(pointer(above), UNIT as usize, Advice::LinuxDontNeed) };
-        moved > 0 && self.userfault.move_pages(above, beside, UNIT).0 > 0
+        moved.is_ok() && self.move_one(above, beside).is_ok()
+    }
+
+    /// Moves a page to where none is: that there is one now says that it has moved.
+    fn move_one(&self, to: u64, from: u64) -> io::Result<()> {
+        let (_, stopped) = self.userfault.move_pages(to, from, UNIT);
+        if has_stopped(&stopped, libc::EEXIST) {
+            return Ok(());
+        }
+        stopped
     }
 
     /// Pops frames so that they are the pages of `range` of `memory`, where there are none, with the bytes of the stack's end in order; then
@@ -161,10 +172,13 @@ impl Frames {
                 false => self.userfault.move_pages(to, from + done, rest),
             };
             done += moved;
-            if stopped.is_err() {
-                // The kernel still holds a frame for a moment that direct I/O has filled: its bytes can be copied. Where there is no
-                // memory any more, that fails as well; and where there is a page, which may be this frame, moved and not counted.
-                let _ = self.userfault.copy(range.start + done, from + done, UNIT);
+            if let Err(error) = stopped {
+                // Where a page is already, it may be this frame, moved and not counted: nothing is left to read at its old place, where a
+                // fault has no answer. Any other frame can be copied, such as one that direct I/O has filled: the kernel still holds it for
+                // a moment.
+                if !matches!(error.raw_os_error(), Some(libc::EEXIST | libc::ENOENT)) {
+                    let _ = self.userfault.copy(range.start + done, from + done, UNIT);
+                }
                 is_complete = false;
                 done += UNIT;
             }
@@ -221,6 +235,10 @@ impl Frames {
         }
         Ok(())
     }
+}
+
+fn has_stopped(moved: &io::Result<()>, error: i32) -> bool {
+    matches!(moved, Err(found) if found.raw_os_error() == Some(error))
 }
 
 impl Drop for Frames {

@@ -115,3 +115,70 @@ fn pages_keep_their_bytes_where_the_kernel_begins_a_move_again() {
         }
     });
 }
+
+/// Answers faults by zeros until `is_over`; returns where they were.
+fn answer(userfault: &Userfault, is_over: &AtomicBool) -> Vec<u64> {
+    let mut touched = Vec::new();
+    while !is_over.load(Ordering::Relaxed) {
+        if let Some(fault) = userfault.next().expect("it is open") {
+            touched.push(fault.address);
+            let zeros = [0_u8; UNIT as usize];
+            let from = zeros.as_ptr().expose_provenance() as u64;
+            let _ = userfault.copy(fault.address, from, UNIT);
+            userfault.wake(fault.address..fault.address + UNIT);
+        }
+        std::thread::yield_now();
+    }
+    touched
+}
+
+/// What each page of `memory` holds first.
+fn numbers(memory: &Paged) -> Vec<u64> {
+    let offsets = (0..PAGES * UNIT).step_by(UNIT as usize);
+    offsets.map(|offset| memory.read(offset)).collect()
+}
+
+#[test]
+fn pages_that_have_moved_uncounted_are_there_once_and_read_where_they_are() {
+    let Ok(userfault) = Userfault::open(true) else {
+        return skip("there is no userfaultfd with UFFDIO_MOVE and system calls for this user");
+    };
+    let userfault = Arc::new(userfault);
+    let memory = Paged::map(&userfault, BYTES).expect("memory");
+    let mut frames = Frames::new(&userfault, BYTES).expect("frames");
+    frames.grow_to(BYTES).expect("pages");
+    let (words, _) = frames.top(BYTES).as_chunks_mut::<8>();
+    for (number, word) in words.iter_mut().step_by(WORDS).enumerate() {
+        *word = (number as u64).to_ne_bytes();
+    }
+    let expected: Vec<u64> = (0..PAGES).collect();
+    // Where the kernel begins a move again, it leaves some pages at their new place, and counts none of them.
+    let ahead = |to: u64, from: u64| {
+        for page in [0, 1, 7, PAGES - 1] {
+            let place = page * UNIT;
+            assert_eq!(userfault.move_pages(to + place, from + place, UNIT).0, UNIT);
+        }
+    };
+    let (start, stack) = (memory.range().start, frames.range().start);
+    let is_over = AtomicBool::new(false);
+    let mut taken = Taken::default();
+    let touched = std::thread::scope(|scope| {
+        let answering = scope.spawn(|| answer(&userfault, &is_over));
+        let ends = Ends(&is_over, &memory, &userfault);
+        for wakes in [true, false] {
+            ahead(start, stack);
+            frames.give(&memory, memory.range(), wakes);
+            assert!(frames.is_empty());
+            assert_eq!(numbers(&memory), expected);
+            ahead(stack, start);
+            frames.take(&memory, memory.range(), &mut taken);
+            assert_eq!(taken.taken.len() as u64, PAGES, "{taken:x?}");
+        }
+        drop(ends);
+        answering.join().expect("no panic")
+    });
+    assert!(
+        touched.is_empty(),
+        "frames that have left were touched: {touched:x?}"
+    );
+}
