@@ -15,7 +15,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-fabric", 10188),
     ("pagemill-gpu", 2403),
     ("pagemill-gpu-front", 1681),
-    ("pagemill-linux", 5619),
+    ("pagemill-linux", 5629),
     ("pagemill-map", 1147),
     ("pagemill-mapping", 4010),
     ("pagemill-nic", 7091),

@@ -12,6 +12,9 @@ use crate::{OsError, Result};
 /// Folders of this process, for [`remove_all`].
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
+/// As many files may another process make in a folder that is removed, each between the look at it and its end.
+const ATTEMPTS: usize = 64;
+
 /// A folder that only this user can enter. Dropping it removes it.
 ///
 /// Its name, `pagemill-KIND-PID-START-NAMESPACE-N`, says whose it is. Making one removes those of the same kind and user whose
@@ -66,7 +69,7 @@ impl Drop for Scratch {
         let mut folders = OWN.lock().unwrap_or_else(PoisonError::into_inner);
         folders.retain(|path| *path != self.path);
         // What stays is removed by the next process.
-        let _ = fs::remove_dir_all(&self.path);
+        remove(|| fs::remove_dir_all(&self.path));
     }
 }
 
@@ -81,7 +84,7 @@ pub fn owner(path: &Path) -> Option<Identity> {
 pub fn remove_all() {
     let mut folders = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     for path in folders.drain(..) {
-        let _ = fs::remove_dir_all(path);
+        remove(|| fs::remove_dir_all(&path));
     }
 }
 
@@ -91,9 +94,16 @@ fn remove_abandoned(parent: &Path, prefix: &str) {
         let name = entry.file_name();
         let owner = name.to_str().and_then(|name| owner_of(name, prefix));
         if owner.is_some_and(|owner| !owner.is_alive()) && is_own_folder(&entry.path()) {
-            let _ = fs::remove_dir_all(entry.path());
+            remove(|| fs::remove_dir_all(entry.path()));
         }
     }
+}
+
+/// Has `attempt` remove a folder, again where another process has made a file there meanwhile: one that is being killed still ends the
+/// call that it is in.
+fn remove(mut attempt: impl FnMut() -> io::Result<()>) {
+    let is_filled = |error: io::Error| error.kind() == io::ErrorKind::DirectoryNotEmpty;
+    let _ = (0..ATTEMPTS).find(|_| !attempt().is_err_and(is_filled));
 }
 
 fn owner_of(name: &str, prefix: &str) -> Option<Identity> {

@@ -65,3 +65,23 @@ fn folders_are_for_their_user_only_and_apart_from_each_other() {
     let mode = fs::metadata(first.path()).expect("there").mode() & 0o777;
     assert_eq!(mode, 0o700);
 }
+
+#[test]
+fn a_folder_that_a_dying_process_still_writes_to_is_removed() {
+    let parent = tempfile::tempdir().expect("a folder");
+    let folder = Scratch::new_in(parent.path(), "a").expect("made");
+    let path = folder.path();
+    let mut left = 3;
+    remove(|| {
+        for entry in fs::read_dir(path)?.flatten() {
+            fs::remove_file(entry.path())?;
+        }
+        if left > 0 {
+            left -= 1;
+            fs::write(path.join("1.counters"), "late")?;
+        }
+        fs::remove_dir(path)
+    });
+    assert!(!path.exists());
+    assert_eq!(left, 0);
+}
