@@ -1,7 +1,7 @@
 //! C programs that tests of preload libraries run with a library and without: `crates/linux/pagemill-mapping/tests/programs`.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 /// What `private_memory.c` checks, each by its argument.
 pub const CHECKS: [&str; 26] = [
@@ -126,18 +126,20 @@ pub fn compare_calls(
     preloaded: impl Fn() -> Command,
 ) {
     let said = |mut command: Command, call: &str| {
-        let Output { status, stdout, .. } = command.args([memory, call]).output().expect("it runs");
-        format!("{}{status}", String::from_utf8_lossy(&stdout))
+        let output = command.args([memory, call]).output().expect("it runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let printed = text(&output.stdout) + &output.status.to_string();
+        (printed, text(&output.stderr))
     };
     let mut wrong = Vec::new();
     let mut column = Vec::new();
     for (call, name) in call_rows(program) {
-        let expected = said(Command::new(program), &call);
-        let found = said(preloaded(), &call);
+        let (expected, _) = said(Command::new(program), &call);
+        let (found, beside) = said(preloaded(), &call);
         let reason = by_nature.iter().find(|(known, _)| *known == call);
         if (expected == found) == reason.is_some() {
             wrong.push(format!(
-                "{name}: plainly\n{expected}\nwith the library\n{found}"
+                "{name}: plainly\n{expected}\nwith the library\n{found}\n{beside}"
             ));
         }
         let cell = reason.map_or("same".to_owned(), |(_, reason)| {

@@ -36,8 +36,12 @@ pub fn no_memory(thread: u32, address: u64) {
         }
         return;
     }
-    // SAFETY: ends this process by the signal, which this thread takes.
+    let text = format!(
+        "pagemill pager: thread {thread} touched {address:#x}, where there is no memory, and takes no SIGSEGV: the process ends by it\n"
+    );
+    // SAFETY: writes bytes that live long enough, and ends this process by the signal, which this thread takes.
     unsafe {
+        let _ = libc::write(2, text.as_ptr().cast(), text.len());
         let mut none = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::signal(signal, libc::SIG_DFL);

@@ -43,23 +43,8 @@
 
 static char *p;
 static int is_heap;
-static sigjmp_buf out;
 
-static void on_signal(int number) { siglongjmp(out, number); }
-
-/* The byte there, or the signal that reading it gives, negative. */
-static int at(const char *place) {
-    int number = sigsetjmp(out, 1);
-
-    return number ? -number : *(volatile const unsigned char *)place;
-}
-
-static int put(char *place, char value) {
-    int number = sigsetjmp(out, 1);
-
-    if (!number) *(volatile char *)place = value;
-    return number;
-}
+#include "touches.h"
 
 static int byte(size_t page) { return 1 + (page * 7 + (page >> 8)) % 251; }
 
@@ -701,7 +686,7 @@ int main(int count, char **words) {
         for (int i = 0; i < CALLS; i++) puts(calls[i].name);
     if (count != 3) return 0;
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
-    signal(SIGSEGV, on_signal), signal(SIGBUS, on_signal);
+    take_signals(words[2]);
     alarm(40);
     is_heap = !strcmp(words[1], "heap");
     p = fill(fresh(SIZE));
