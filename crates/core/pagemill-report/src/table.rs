@@ -1,5 +1,7 @@
 //! Results on a terminal.
 
+mod details;
+
 use std::io::IsTerminal;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle as Frame};
@@ -57,8 +59,10 @@ impl TableStyle {
     }
 }
 
-/// The rows, what they have in common, and the claims, each line ended.
+/// The rows, what they have in common, and the claims, each line ended. Of details that have many rows, such as source lines, the
+/// dearest.
 pub fn render(set: &ResultSet, style: &TableStyle) -> String {
+    let set = &details::dearest(set);
     let mut out = match set.subject.as_str() {
         "" => format!("{}\n", clean(&set.title)),
         subject => format!("{} on {}\n", clean(&set.title), clean(subject)),

@@ -5,12 +5,9 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use pagemill_report::table::TableStyle;
-use pagemill_report::{ColumnKind, Fact, OutputDir, ResultSet, Row, Value, csv, json, table};
+use pagemill_report::{OutputDir, ResultSet, csv, json, table};
 
 use crate::failure::Failure;
-
-/// Rows of source lines in a table.
-const LINES_MAX: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RunFormat {
@@ -65,30 +62,10 @@ pub fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
 /// Writes results to standard output.
 pub fn print_results(set: &ResultSet, format: RunFormat) -> Result<(), Failure> {
     match format {
-        RunFormat::Table => print_text(&table::render(&for_people(set), &TableStyle::for_stdout())),
+        RunFormat::Table => print_text(&table::render(set, &TableStyle::for_stdout())),
         RunFormat::Json => print(|out| json::write(set, out)),
         RunFormat::Csv => print(|out| csv::write(set, out)),
     }
-}
-
-/// The results with at most [`LINES_MAX`] source lines of programs, those first for which warps waited longest.
-fn for_people(set: &ResultSet) -> ResultSet {
-    let mut set = set.clone();
-    let is_line = |row: &Row| row.get("table") == Some(&Value::from("line"));
-    let mut lines: Vec<Row> = set.rows.extract_if(.., |row| is_line(row)).collect();
-    if lines.len() > LINES_MAX {
-        let waited = |row: &Row| row.number("waiting_time_ns").unwrap_or(0.0);
-        lines.sort_by(|one, other| waited(other).total_cmp(&waited(one)));
-        let left_out = lines.split_off(LINES_MAX).len();
-        set.summary.facts.push(Fact {
-            name: "source lines left out here (--format csv, --out)".to_owned(),
-            value: left_out.into(),
-            kind: ColumnKind::Count,
-            doc: String::new(),
-        });
-    }
-    set.rows.append(&mut lines);
-    set
 }
 
 /// Writes a file that is whole or not there.
@@ -148,6 +125,3 @@ pub fn hand_over(
     }
     printed
 }
-
-#[cfg(test)]
-mod tests;

@@ -84,6 +84,7 @@ pub const VIEW: View = View {
     headline: &[
         "time_ns",
         TIME_RATIO,
+        "waiting_time_ns",
         "launches",
         "failed_launches",
         "findings",
