@@ -1,8 +1,13 @@
 """Operations without `torch.compile`."""
 
+import warnings
+
 import torch
+import torch.nn as nn
 import torch.nn.functional as F
 from beside_cpu import normal, same, whole
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.profiler import profile
 
 x, y = normal(33, 17), normal(33, 17, seed=8)
 for name in "exp sin tanh sigmoid abs floor neg erf square".split():
@@ -10,7 +15,11 @@ for name in "exp sin tanh sigmoid abs floor neg erf square".split():
 for name in "add sub mul div maximum atan2 gt eq".split():
     same(name, getattr(torch, name), x, y)
 same("scalars", lambda a: a * 2 + 1, x)
-same("scalars of other types", lambda a: [a * 2.5, a // 2, a / 3, a == 2, a.float() ** 0.5, a[0, 0].float() * 0.1], whole(1, 9, 5, 4))
+same(
+    "scalars of other types",
+    lambda a: [a * 2.5, a // 2, a / 3, a == 2, a.float() ** 0.5, a[0, 0].float() * 0.1],
+    whole(1, 9, 5, 4),
+)
 same("zeros with a sign", lambda a: [1 / torch.full_like(a, -0.0), 1 / torch.zeros_like(a)], x[0])
 same("broadcast", lambda a, b: a[:, None] + b[None, :], x[:, 0], y[0])
 same("in place", lambda a, b: a.add_(b).mul_(2).clamp_(-1, 1), x, y)
@@ -38,6 +47,26 @@ same("layer norm", lambda a: F.layer_norm(a, (17,)), x)
 same("cross entropy", F.cross_entropy, x, whole(0, 17, 33))
 same("attention", F.scaled_dot_product_attention, *(normal(2, 4, 16, 8, seed=seed) for seed in (1, 2, 3)), tolerance=1e-4)
 same("several", lambda a, b: torch._foreach_add([a, b], [b, a], alpha=2), x, y)
+
+
+def by_name(backend, q):
+    with sdpa_kernel(backend if q.is_cuda else SDPBackend.MATH):
+        return F.scaled_dot_product_attention(q, q, q, is_causal=True)
+
+
+def sequence_loss(a):
+    said = torch.tensor([[1, 2, 3], [4, 4, 5]], device=a.device)
+    loss = F.ctc_loss(a.requires_grad_().log_softmax(-1), said, torch.tensor([11, 11]), torch.tensor([3, 3]))
+    loss.backward()
+    return [loss.detach(), a.grad]
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+
+    @torch.jit.script
+    def scripted(a):
+        return a.sin() * 2 + a.relu()
 
 
 def convolved(function, **how):
@@ -69,6 +98,48 @@ def gradient(a, b):
 
 
 same("gradient", gradient, x, y, tolerance=1e-4)
+
+
+def layer(make):
+    """A layer's result for the first input, and the gradients of its weights."""
+
+    def with_gradients(*given):
+        torch.manual_seed(1)
+        made = make().to(given[0].device)
+        result = made(*given)
+        result = result[0] if isinstance(result, tuple) else result
+        result.square().mean().backward()
+        return [result.detach(), *(weight.grad for weight in made.parameters())]
+
+    return with_gradients
+
+
+same("gated recurrent cells", layer(lambda: nn.LSTM(8, 6, 2)), normal(5, 3, 8), tolerance=1e-4)
+same("recurrent cells", layer(lambda: nn.GRU(8, 6, bidirectional=True)), normal(5, 3, 8), tolerance=1e-4)
+same("heads", lambda a: layer(lambda: nn.MultiheadAttention(16, 4))(a, a, a), normal(5, 2, 16), tolerance=1e-4)
+same("batch norm", layer(lambda: nn.BatchNorm2d(4)), image, tolerance=1e-4)
+same("bags", layer(lambda: nn.EmbeddingBag(33, 8)), whole(0, 33, 4, 6), tolerance=1e-4)
+same(
+    "pools", lambda a: [F.max_pool2d(a, 2), F.adaptive_avg_pool2d(a, 3), F.interpolate(a, scale_factor=2, mode="bilinear")], image
+)
+same("attention by name", lambda q: by_name(SDPBackend.FLASH_ATTENTION, q), normal(2, 4, 16, 8), tolerance=1e-4)
+same("remainders", lambda a: [a % 7, torch.remainder(a, 2), a.take_along_dim(a % 7, 1)], whole(0, 99, 5, 7))
+same("running maximum", lambda a: list(a.cummax(1)), x)
+same("least squares", lambda a, b: torch.linalg.lstsq(a, b).solution, normal(9, 4), normal(9, 2), tolerance=1e-3)
+same("singular values", lambda a: [part.abs() for part in torch.linalg.svd(a)], x[:5, :5], tolerance=1e-3)
+same("waves", lambda a: [torch.fft.rfft(a).abs(), torch.fft.ifft(torch.fft.fft(a)).real], x, tolerance=1e-4)
+same("sequence loss", sequence_loss, normal(11, 2, 17), tolerance=1e-4)
+same("sparse", lambda a: [a.relu().to_sparse() @ a.t(), (a.relu().to_sparse_csr() @ a.t()).relu()], x, tolerance=1e-4)
+same("script", lambda a: [scripted(a) for _ in range(3)], x)
+with profile() as seen:
+    same("profiled", torch.sin, x)
+assert "sin" in seen.key_averages().table()
+for wrong in (lambda: x.cuda() @ x.cuda(), lambda: torch.cat([x.cuda(), y[:, :2].cuda()]), lambda: x.cuda() + y[:, :3].cuda()):
+    try:
+        wrong()
+    except RuntimeError:
+        continue
+    raise AssertionError("shapes that do not fit")
 torch.manual_seed(3)
 first = torch.randn(1000, device="cuda")
 second = torch.randn(1000, device="cuda")

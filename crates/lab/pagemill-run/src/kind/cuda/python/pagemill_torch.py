@@ -3,7 +3,9 @@
 Each operation is compiled once for each kind of its arguments, in front of the wheel's own for the key CUDA of the dispatcher.
 """
 
+import functools
 import itertools
+import logging
 import os
 import sys
 import threading
@@ -27,33 +29,74 @@ ON_CPU = set(
 # Made of other operations in the wheel, some of which are machine code of cuDNN's.
 WHOLE = ["convolution", "copy_"]
 
-LIBRARY = torch.library.Library("aten", "IMPL", "CUDA")
+# Of sparse tensors, whose other operations the CPU does: what they are made of.
+KEPT_OF_SPARSE = set(
+    """_coalesced_ _dimI _dimV _indices _nnz _sparse_broadcast_to _sparse_coo_tensor_with_dims
+    _sparse_coo_tensor_with_dims_and_tensors _values ccol_indices clone col_indices copy_ copy_sparse_to_sparse_ crow_indices
+    dense_dim empty empty_like indices is_coalesced permute resize_ resize_as_sparse_ row_indices sparse_dim sparse_resize_
+    sparse_resize_and_clear_ unsqueeze values""".split()
+)
+
+LIBRARIES = {key: torch.library.Library("aten", "IMPL", key) for key in ("CUDA", "SparseCUDA", "SparseCsrCUDA")}
 VERBOSE = bool(os.environ.get("PAGEMILL_TORCH_VERBOSE"))
 
 
 def install():
     # Attention and layers as PyTorch composes them: their fused kernels are machine code.
-    for fused in ("flash", "mem_efficient", "cudnn"):
-        getattr(torch.backends.cuda, f"enable_{fused}_sdp")(False)
+    for way in ("flash", "mem_efficient", "cudnn", "math"):
+        setting = f"_set_sdp_use_{way}"
+        getattr(torch._C, setting)(way == "math")
+        # Programs that ask for one of them by name get the same.
+        setattr(torch._C, setting, lambda enabled: None)
     torch.backends.cudnn.enabled = False
-    prefix = "aten::"
-    names = torch._C._dispatch_get_registrations_for_dispatch_key("CUDA")
-    names = [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+    # The compiler of scripts and the profiler want NVIDIA's libraries, which want its driver.
+    torch._C._jit_override_can_fuse_on_gpu(False)
+    for name in ("_prepare_profiler", "_enable_profiler"):
+        setattr(torch.autograd.profiler, name, without_cupti(getattr(torch.autograd.profiler, name)))
     copy = torch.library.get_kernel("aten::copy_", "CUDA")
     with warnings.catch_warnings():
         # That it stands before the wheel's is meant.
         warnings.simplefilter("ignore")
-        for name in itertools.chain(names, WHOLE):
+        for name in itertools.chain(names_of("CUDA"), WHOLE):
             base = name.partition(".")[0]
             if base in KEPT:
                 continue
             made = Copy(copy) if name == "copy_" else OnCpu(name) if base in ON_CPU else Compiled(name)
-            LIBRARY.impl(name, made, "CUDA")
+            LIBRARIES["CUDA"].impl(name, made, "CUDA")
+        for key in ("SparseCUDA", "SparseCsrCUDA"):
+            for name in names_of(key):
+                if name.partition(".")[0] not in KEPT_OF_SPARSE:
+                    LIBRARIES[key].impl(name, OnCpu(name), key)
+
+
+def names_of(key):
+    prefix = "aten::"
+    names = torch._C._dispatch_get_registrations_for_dispatch_key(key)
+    return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+
+
+def without_cupti(function):
+    of_gpu = torch.profiler.ProfilerActivity.CUDA
+
+    def on_cpu(config, activities, *rest, **named):
+        if of_gpu in activities:
+            say_once("torch.profiler has no times of the GPU: pagemill's table has a row for each kernel")
+        others = {each for each in activities if each != of_gpu} or {torch.profiler.ProfilerActivity.CPU}
+        return function(config, others, *rest, **named)
+
+    return on_cpu
 
 
 def operation(name):
     base, _, overload = name.partition(".")
     return getattr(getattr(torch.ops.aten, base), overload or "default")
+
+
+def call(operation, args, kwargs):
+    """The operation, or an overload for numbers where PyTorch has made one of a tensor."""
+    takes_tensors = (str(argument.type) == "Tensor" for argument in operation._schema.arguments)
+    has_number = any(takes and isinstance(arg, (int, float, complex)) for arg, takes in zip(args, takes_tensors))
+    return (operation.overloadpacket if has_number else operation)(*args, **kwargs)
 
 
 def writes(argument):
@@ -77,11 +120,78 @@ def update_scale(scale, steps, found, growth, backoff, interval):
     steps.copy_(torch.where(grows | (found != 0), 0, steps + 1))
 
 
+def lstm_cell(of_inputs, of_hidden, cell, *biases):
+    gates = sum((bias for bias in biases if bias is not None), of_inputs + of_hidden)
+    into, forget, new, out = gates.chunk(4, 1)
+    into, forget, new, out = into.sigmoid(), forget.sigmoid(), new.tanh(), out.sigmoid()
+    cell = forget * cell + into * new
+    return out * cell.tanh(), cell, torch.cat((into, forget, new, out), 1)
+
+
+def lstm_cell_backward(of_hidden, of_cell, before, after, gates, has_bias):
+    into, forget, new, out = gates.chunk(4, 1)
+    bounded = after.tanh()
+    of_hidden = torch.zeros_like(after) if of_hidden is None else of_hidden
+    through = of_hidden * out * (1 - bounded * bounded)
+    of_cell = through if of_cell is None else of_cell + through
+    of_gates = torch.cat(
+        (
+            of_cell * new * into * (1 - into),
+            of_cell * before * forget * (1 - forget),
+            of_cell * into * (1 - new * new),
+            of_hidden * bounded * out * (1 - out),
+        ),
+        1,
+    )
+    return of_gates, of_cell * forget, of_gates.sum(0) if has_bias else None
+
+
+def gru_cell(of_inputs, of_hidden, hidden, input_bias=None, hidden_bias=None):
+    of_inputs = of_inputs if input_bias is None else of_inputs + input_bias
+    of_hidden = of_hidden if hidden_bias is None else of_hidden + hidden_bias
+    (reset, keep, new), (hidden_reset, hidden_keep, hidden_new) = of_inputs.chunk(3, 1), of_hidden.chunk(3, 1)
+    reset, keep = (reset + hidden_reset).sigmoid(), (keep + hidden_keep).sigmoid()
+    new = (new + reset * hidden_new).tanh()
+    return new + keep * (hidden - new), torch.cat((reset, keep, new, hidden, hidden_new), 1)
+
+
+def gru_cell_backward(of_result, kept, has_bias):
+    reset, keep, new, hidden, hidden_new = kept.chunk(5, 1)
+    of_keep = of_result * (hidden - new) * keep * (1 - keep)
+    of_new = of_result * (1 - keep) * (1 - new * new)
+    of_reset = of_new * hidden_new * reset * (1 - reset)
+    of_inputs = torch.cat((of_reset, of_keep, of_new), 1)
+    of_hidden = torch.cat((of_reset, of_keep, of_new * reset), 1)
+    of_biases = (of_inputs.sum(0), of_hidden.sum(0)) if has_bias else (None, None)
+    return of_inputs, of_hidden, of_result * keep, *of_biases
+
+
+def fused_adam(*tensors, lr, grad_scale=None, found_inf=None, has_own_decay=False, **how):
+    from torch.optim.adam import adam
+
+    *written, steps = tensors
+    written = [written[0], *written[2:]]
+    kept = [[tensor.clone() for tensor in each] for each in written] if found_inf is not None else []
+    gradients = tensors[1] if grad_scale is None else [gradient / grad_scale for gradient in tensors[1]]
+    # It counts the step, as its caller has.
+    before = [step - 1 for step in steps]
+    own = dict(foreach=True, capturable=True, decoupled_weight_decay=has_own_decay)
+    adam(tensors[0], gradients, *tensors[2:-1], before, lr=lr, **own, **how)
+    for into, old in zip(itertools.chain(*written), itertools.chain(*kept)):
+        into.copy_(torch.where(found_inf != 0, old, into))
+
+
 # What operations consist of that Inductor does not know.
 PARTS = {
     "_foreach_norm": norms,
     "_amp_foreach_non_finite_check_and_unscale": unscale,
     "_amp_update_scale": update_scale,
+    "_fused_adam": fused_adam,
+    "_fused_adamw": functools.partial(fused_adam, has_own_decay=True),
+    "_thnn_fused_lstm_cell": lstm_cell,
+    "_thnn_fused_lstm_cell_backward_impl": lstm_cell_backward,
+    "_thnn_fused_gru_cell": gru_cell,
+    "_thnn_fused_gru_cell_backward": gru_cell_backward,
 }
 
 
@@ -102,7 +212,8 @@ class Compiled:
         self.__name__ = name
         self.operation = operation(name)
         self.on_cpu = OnCpu(name)
-        self.programs, self.shapes = {}, {}
+        self.part = PARTS.get(name.partition(".")[0].removesuffix("_"))
+        self.programs, self.shapes, self.layouts = {}, {}, {}
         schema = self.operation._schema
         self.outs = [argument.name for argument in schema.arguments if argument.is_out]
         self.written = [(place, argument.name) for place, argument in enumerate(schema.arguments) if writes(argument)]
@@ -116,16 +227,24 @@ class Compiled:
         if self in RUNNING.operations:
             # Inductor left it to PyTorch.
             return self.on_cpu(*args, **kwargs)
-        arguments = Arguments(self.without_numbers(args), kwargs)
+        # A schedule changes the rate from step to step.
+        has_rate = self.part is not None and isinstance(kwargs.get("lr"), float)
+        named = {**kwargs, "lr": in_tensor(kwargs["lr"])} if has_rate else kwargs
+        arguments = Arguments(self.without_numbers(args), named)
         if any(kwargs[name].numel() == 0 for name in self.outs):
-            arguments = self.resize_outs(arguments, args, kwargs)
+            try:
+                arguments = self.resize_outs(arguments, args, kwargs)
+            except Exception:
+                # Sizes that depend on values, or arguments that do not fit, of which the CPU says so.
+                return self.on_cpu(*args, **kwargs)
         program = self.programs.get(arguments.key)
         if program is None:
             # Until it is compiled, the CPU does other calls of the same kind.
             self.programs[arguments.key] = self.on_cpu.run
             program = self.programs[arguments.key] = self.compile(arguments)
         if program == self.on_cpu.run:
-            return self.on_cpu(*args, **kwargs)
+            results = self.on_cpu(*args, **kwargs)
+            return results if self.written else self.laid_out(results, arguments)
         RUNNING.operations.append(self)
         try:
             results = program(list(arguments.tensors))
@@ -158,8 +277,31 @@ class Compiled:
     def shapes_of_outs(self, arguments):
         with torch.no_grad(), torch._subclasses.FakeTensorMode():
             args, kwargs = arguments.with_tensors(arguments.examples())
-            self.operation(*args, **kwargs)
+            call(self.operation, args, kwargs)
             return [kwargs[name].shape for name in self.outs]
+
+    def laid_out(self, results, arguments):
+        """Results in the order in memory that Inductor expects of the wheel's: the CPU's may have another."""
+        if arguments.key not in self.layouts:
+            # What PyTorch knows no layout for, it asks the operation.
+            self.layouts[arguments.key] = []
+            self.layouts[arguments.key] = apart(lambda: self.layouts_of_results(arguments))
+        leaves, structure = pytree.tree_flatten(results)
+        for place, (shape, strides) in enumerate(self.layouts[arguments.key]):
+            leaf = leaves[place]
+            if leaf.shape == shape and leaf.stride() != strides:
+                leaves[place] = leaf.new_empty_strided(shape, strides).copy_(leaf)
+        return pytree.tree_unflatten(leaves, structure)
+
+    def layouts_of_results(self, arguments):
+        with torch.no_grad(), torch._subclasses.FakeTensorMode():
+            args, kwargs = arguments.with_tensors(arguments.examples())
+            try:
+                results = pytree.tree_leaves(call(self.operation, args, kwargs))
+                return [(result.shape, result.stride()) for result in results]
+            except Exception:
+                # It depends on values, or is of another kind: the CPU's will do.
+                return []
 
     def compile(self, arguments):
         if VERBOSE:
@@ -167,14 +309,22 @@ class Compiled:
             say(f"compiles torch.{self.__name__} of {len(arguments.tensors)} tensors: {shapes}")
         try:
             return apart(lambda: self.compile_here(arguments))
-        except torch._inductor.exc.InductorError:
+        except Exception as error:
+            # What is wrong with the arguments, the CPU says.
+            if VERBOSE:
+                say(f"cannot compile torch.{self.__name__}: {error!r}")
             return self.on_cpu.run
 
     def compile_here(self, arguments):
         from torch._inductor.compile_fx import compile_fx_inner
         from torch._inductor.decomposition import select_decomp_table
+        from torch._inductor.lowering import lowerings
         from torch.fx.experimental.proxy_tensor import make_fx
         from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+        if self.part is None and getattr(lowerings.get(self.operation), "_is_fallback_handler", False):
+            # Inductor would call the wheel's, and expect its layout of the results.
+            return self.on_cpu.run
 
         def traced(*tensors):
             args, kwargs = arguments.with_tensors(tensors)
@@ -194,11 +344,11 @@ class Compiled:
 
     def call_as_kernel(self, args, kwargs):
         """The operation, or what it consists of where Inductor knows that only."""
-        name = self.__name__.partition(".")[0]
-        if name.removesuffix("_") in PARTS:
-            return PARTS[name.removesuffix("_")](*args, **kwargs)
+        if self.part is not None:
+            return self.part(*args, **kwargs)
         if not self.takes_numbers:
-            return self.operation(*args, **kwargs)
+            return call(self.operation, args, kwargs)
+        name = self.__name__.partition(".")[0]
         if name.startswith("_foreach_addc"):
             base, left, right, numbers = args
             both = torch._foreach_div(left, right) if "addcdiv" in name else torch._foreach_mul(left, right)
@@ -260,12 +410,15 @@ def example_of(tensor):
 def apart(work):
     """The result of `work` in a thread of its own, where no mode and no setting of the program's is in force."""
     outcome = []
+    log = logging.getLogger("torch._subclasses.fake_tensor")
 
     def run():
+        log.disabled = True
         try:
             outcome.extend((work(), None))
         except BaseException as error:
             outcome.extend((None, error))
+        log.disabled = False
 
     thread = threading.Thread(target=run, name="pagemill: compiles an operation")
     thread.start()
@@ -285,13 +438,12 @@ class OnCpu:
         arguments = self.operation._schema.arguments
         self.written = [(place, argument.name) for place, argument in enumerate(arguments) if writes(argument)]
         self.draws = any(argument.name == "generator" for argument in arguments) or self.__name__.startswith("random_")
-        self.was_said = False
 
     def __call__(self, *args, **kwargs):
-        if not self.was_said and not self.draws:
-            self.was_said = True
-            say(f"torch.{self.__name__} has no kernel of PTX: the CPU does it, and its time is not simulated")
-        return self.run(*args, **kwargs)
+        results = self.run(*args, **kwargs)
+        if not self.draws:
+            say_once(f"torch.{self.__name__} has no kernel of PTX: the CPU does it, and its time is not simulated")
+        return results
 
     def run(self, *args, **kwargs):
         devices, pairs = [], []
@@ -310,8 +462,6 @@ class OnCpu:
             if not isinstance(value, torch.Tensor):
                 return value
             own = [on_gpu for on_gpu, on_cpu in pairs if on_cpu is value]
-            # The CPU's convolutions choose the order in memory; programs and Inductor expect that of the wheel's.
-            value = value.contiguous() if self.__name__.startswith("convolution") else value
             return own[0] if own else value.to(devices[0])
 
         given, named = pytree.tree_map(to_cpu, (args, kwargs))
@@ -320,7 +470,7 @@ class OnCpu:
             index = torch.cuda.current_device() if index is None else index
             named["generator"] = cpu_generator(torch.cuda.default_generators[index])
         try:
-            results = self.operation(*given, **named)
+            results = call(self.operation, given, named)
         except NotImplementedError as error:
             raise NotImplementedError(
                 f"pagemill: torch.{self.__name__} is machine code of NVIDIA's GPUs in PyTorch's wheel, Inductor has no kernel for it, "
@@ -330,7 +480,8 @@ class OnCpu:
             written = kwargs[name] if name in kwargs else args[place]
             for on_gpu, on_cpu in pairs:
                 if any(one is on_gpu for one in pytree.tree_leaves(written)):
-                    on_gpu.resize_(on_cpu.shape).copy_(on_cpu)
+                    on_gpu = on_gpu.resize_(on_cpu.shape) if on_gpu.layout == torch.strided else on_gpu
+                    on_gpu.copy_(on_cpu)
         return pytree.tree_map(to_gpu, results)
 
 
@@ -394,3 +545,6 @@ def is_dense(tensor):
 
 def say(text):
     print(f"pagemill: {text}", file=sys.stderr)
+
+
+say_once = functools.cache(say)

@@ -25,6 +25,24 @@ def settle_heuristics(heuristics):
     # No trials of configurations, whose simulated time no program asked for.
     if os.environ.get("TORCHINDUCTOR_DETERMINISTIC") == "1":
         heuristics.check_autotune_cache = first_alone
+        heuristics.CachingAutotuner._should_coordesc_tune = False
+
+
+def settle_testing(testing):
+    def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
+        """The time of one run: simulated time repeats, and without it all are 0."""
+        interface = testing.runtime.driver.active.get_device_interface()
+        start, end = (interface.Event(enable_timing=True) for _ in range(2))
+        fn()
+        for tensor in grad_to_none or []:
+            tensor.grad = None
+        start.record()
+        fn()
+        end.record()
+        interface.synchronize()
+        return testing._summarize_statistics([start.elapsed_time(end)], quantiles, return_mode)
+
+    testing.do_bench = do_bench
 
 
 def settle_sources(codecache):
@@ -73,6 +91,7 @@ class Finder:
         "torch._inductor.config": settle_inductor,
         "torch._inductor.decomposition": settle_decompositions,
         "torch._inductor.runtime.triton_heuristics": settle_heuristics,
+        "triton.testing": settle_testing,
     }
 
     def find_spec(self, name, path=None, target=None):
