@@ -38,8 +38,10 @@ impl Scratch {
     /// # Errors
     /// The file system refuses.
     pub fn new_in(parent: &Path, kind: &str) -> Result<Self> {
-        let prefix = format!("pagemill-{kind}-");
-        remove_abandoned(parent, &prefix);
+        for path in abandoned(parent, kind) {
+            remove(|| fs::remove_dir_all(&path));
+        }
+        let prefix = prefix(kind);
         let own = Identity::own()?;
         let mut folders = OWN.lock().unwrap_or_else(PoisonError::into_inner);
         let mut number = 0;
@@ -88,15 +90,22 @@ pub fn remove_all() {
     }
 }
 
-/// Removes this user's folders in `parent` whose process has ended. Another process may be doing the same.
-fn remove_abandoned(parent: &Path, prefix: &str) {
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| owner_of(name, prefix));
-        if owner.is_some_and(|owner| !owner.is_alive()) && is_own_folder(&entry.path()) {
-            remove(|| fs::remove_dir_all(entry.path()));
-        }
-    }
+/// This user's folders of a kind in `parent` whose process has ended. Another process may be removing them.
+pub fn abandoned(parent: &Path, kind: &str) -> Vec<PathBuf> {
+    let prefix = prefix(kind);
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let is_abandoned = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let owner = name.and_then(|name| owner_of(name, &prefix));
+        owner.is_some_and(|owner| !owner.is_alive()) && is_own_folder(path)
+    };
+    (entries.map(|entry| entry.path()))
+        .filter(is_abandoned)
+        .collect()
+}
+
+fn prefix(kind: &str) -> String {
+    format!("pagemill-{kind}-")
 }
 
 /// Has `attempt` remove a folder, again where another process has made a file there meanwhile: one that is being killed still ends the

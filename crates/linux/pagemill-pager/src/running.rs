@@ -16,6 +16,9 @@ use crate::{COUNTERS, Count, Counters, Setup};
 /// The file that says whose pager it is.
 const ABOUT: &str = "about.json";
 
+/// The kind of folder.
+const KIND: &str = "pager";
+
 /// What a counter file is called after the number of its process.
 const COUNTERS_EXTENSION: &str = "counters";
 
@@ -64,7 +67,15 @@ impl Announcement {
     /// # Errors
     /// The file system refuses.
     pub fn new(program: &str, setup: &mut Setup) -> pagemill_linux::Result<Self> {
-        let folder = Scratch::new("pager")?;
+        Self::new_in(&std::env::temp_dir(), program, setup)
+    }
+
+    fn new_in(parent: &Path, program: &str, setup: &mut Setup) -> pagemill_linux::Result<Self> {
+        // Processes of one that was killed know by its folder, which goes with the next line, that they are to end.
+        for folder in scratch::abandoned(parent, KIND) {
+            end_processes_in(&folder);
+        }
+        let folder = Scratch::new_in(parent, KIND)?;
         let about = About {
             program: program.to_owned(),
             setup: setup.clone(),
@@ -85,23 +96,26 @@ impl Announcement {
 impl Announcement {
     /// Ends the processes of the program that still run: those that it forked, and left behind.
     pub fn end_processes(&self) {
-        let Some(folder) = self
-            .folder
-            .as_ref()
-            .and_then(|folder| folder.path().to_str())
-        else {
-            return;
-        };
-        for _ in 0..ROUNDS {
-            let found = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-            let left: Vec<OwnedFd> = found
-                .filter_map(|entry| counting_in(folder, entry.file_name().to_str()?))
-                .collect();
-            if left.is_empty() {
-                break;
-            }
-            children::end(left);
+        if let Some(folder) = &self.folder {
+            end_processes_in(folder.path());
         }
+    }
+}
+
+/// Ends the processes that count in files of `folder`.
+fn end_processes_in(folder: &Path) {
+    let Some(folder) = folder.to_str() else {
+        return;
+    };
+    for _ in 0..ROUNDS {
+        let found = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let left: Vec<OwnedFd> = found
+            .filter_map(|entry| counting_in(folder, entry.file_name().to_str()?))
+            .collect();
+        if left.is_empty() {
+            break;
+        }
+        children::end(left);
     }
 }
 

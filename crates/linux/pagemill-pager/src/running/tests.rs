@@ -81,3 +81,41 @@ fn what_is_no_pager_is_left_out() {
     assert_eq!(found[0].processes, 0);
     running(&parent.path().join("none")).expect_err("no folder");
 }
+
+/// As a process that was slow to see that its starter was killed.
+const LEFT: &str = "
+import mmap, signal, sys
+with open(sys.argv[1], 'r+b') as file:
+    counters = mmap.mmap(file.fileno(), 4096)
+print('ready', flush=True)
+signal.pause()
+";
+
+#[test]
+fn processes_of_a_killed_run_end_before_the_next_removes_its_folder() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    let parent = tempfile::tempdir().expect("a folder");
+    let own = Identity::own().expect("/proc is there").to_string();
+    let (process, rest) = own.split_once('-').expect("parts");
+    let dead = (parent.path()).join(format!("pagemill-pager-{process}-1{rest}-0"));
+    std::fs::create_dir(&dead).expect("made");
+    counters(&dead, 1, 0);
+    let left = Command::new("python3")
+        .args(["-c", LEFT])
+        .arg(dead.join("1.counters"))
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut left = left.expect("python3");
+    let mut line = String::new();
+    let stdout = left.stdout.take().expect("piped");
+    BufReader::new(stdout).read_line(&mut line).expect("a line");
+    assert_eq!(line, "ready\n");
+    let mut setup = Setup::new(8 << 20, "compressed");
+    let announced = Announcement::new_in(parent.path(), "sort", &mut setup).expect("made");
+    assert!(left.try_wait().expect("our child").is_some());
+    assert!(!dead.exists());
+    drop(announced);
+    assert_eq!(std::fs::read_dir(parent.path()).expect("there").count(), 0);
+}
