@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use crate::common::{has_userfault, pagemill};
+use crate::common::{has_userfault, names, pagemill};
 
 /// Catches a signal, says so, and ends with its number.
 const CATCHES: &str = r#"
@@ -33,17 +33,15 @@ while True:
 "#;
 
 fn start(program: &str) -> (Child, BufReader<ChildStdout>) {
-    let mut child = pagemill(Path::new("."))
-        .args([
-            "pager",
-            "run",
-            "--memory",
-            "2MiB",
-            "--to",
-            "compressed",
-            "--",
-        ])
-        .args(["python3", "-c", program])
+    let folder = std::env::temp_dir();
+    start_in(&folder, "compressed", &["python3", "-c", program])
+}
+
+fn start_in(folder: &Path, to: &str, program: &[&str]) -> (Child, BufReader<ChildStdout>) {
+    let mut child = pagemill(folder)
+        .args(["pager", "run", "--memory", "2MiB", "--to", to, "--"])
+        .args(program)
+        .env("TMPDIR", folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -90,6 +88,61 @@ fn no_process_is_left_by_ends_at_any_moment() {
         let mut text = String::new();
         output.read_to_string(&mut text).expect("what they wrote");
     }
+}
+
+/// Forks 50 children that read the parent's bytes, write others and say whether they read those. They stay, or end and the parent with them.
+const STORM: &str = r#"
+import os, signal, sys
+memory = bytearray(3 << 20)
+view = memoryview(memory)
+places = range(0, len(memory), 4096)
+def fill(by):
+    for at in places:
+        view[at] = (at // 4096 + by) % 251
+def holds(by):
+    return all(view[at] == (at // 4096 + by) % 251 for at in places)
+fill(0)
+places = places[::16]
+for number in range(1, 51):
+    if os.fork() == 0:
+        is_right = holds(0)
+        fill(number)
+        os.write(1, b"." if is_right and holds(number) else b"x")
+        if sys.argv[1] == "stay":
+            signal.pause()
+        os._exit(0)
+if sys.argv[1] == "stay":
+    signal.pause()
+for number in range(50):
+    os.wait()
+os.write(1, b"!" if holds(0) else b"x")
+"#;
+
+#[test]
+fn a_storm_of_forks_that_is_killed_leaves_nothing_and_loses_no_byte() {
+    if !has_userfault() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("store");
+    std::fs::create_dir(&store).expect("made");
+    let storm = |word| start_in(folder.path(), "store", &["python3", "-c", STORM, word]);
+    for children in [1, 20] {
+        let (mut child, mut output) = storm("stay");
+        let mut said = vec![0; children];
+        output.read_exact(&mut said).expect("so many say it");
+        send(&child, "KILL");
+        child.wait().expect("it ends");
+        output.read_to_end(&mut said).expect("what they wrote");
+        assert!(said.iter().all(|byte| *byte == b'.'), "{said:?}");
+    }
+    let (mut child, mut output) = storm("end");
+    let mut said = Vec::new();
+    output.read_to_end(&mut said).expect("what they wrote");
+    assert_eq!(said, [&[b'.'; 50][..], b"!"].concat());
+    assert!(child.wait().expect("it ends").success());
+    assert_eq!(names(folder.path()), ["store"]);
+    assert!(names(&store).is_empty());
 }
 
 #[test]
