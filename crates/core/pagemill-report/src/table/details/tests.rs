@@ -38,7 +38,7 @@ fn a_table_has_the_dearest_rows_of_a_kind_and_says_how_many_it_leaves_out() {
 }
 
 #[test]
-fn a_table_keeps_rows_whose_cost_nobody_measured() {
+fn a_table_keeps_rows_whose_cost_was_not_measured() {
     let row = |number: u64| {
         Row::new()
             .parameter("table", "kernel")
