@@ -71,8 +71,8 @@ pub struct CacheCounts {
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     data_at: Picos,
-    /// Number of the last use, in steps of [`Line::USE`]; below that, whether the line is dirty, which of its sectors are not there, whether
-    /// one of two halves lacks it, and which sectors are there from `data_at` on.
+    /// Number of the last use, in steps of [`Line::USE`]; below that, whether the line is dirty, which of its sectors are not there, and which
+    /// are there from `data_at` on.
     last_use: u64,
 }
 
@@ -82,9 +82,8 @@ const ALL_SECTORS: u8 = 0xf;
 impl Line {
     const DIRTY: u64 = 1;
     const ABSENT_SHIFT: u32 = 1;
-    const FAR: u64 = 1 << 5;
-    const COMING_SHIFT: u32 = 6;
-    const USE: u64 = 1 << 10;
+    const COMING_SHIFT: u32 = 5;
+    const USE: u64 = 1 << 9;
     const STATE: u64 = Self::USE - 1;
 
     fn absent(self) -> u8 {
@@ -179,6 +178,8 @@ pub struct Cache {
     lines: Vec<Line>,
     sets: Sets,
     ways: usize,
+    /// Lines of a set that may be dirty.
+    dirty_ways: usize,
     uses: u64,
     misses: EntryPool,
     counts: CacheCounts,
@@ -194,9 +195,19 @@ impl Cache {
             lines: vec![Line::default(); lines],
             sets: Sets::new(spec),
             ways,
+            dirty_ways: ways,
             uses: 0,
             misses: EntryPool::new(spec.mshr_entries),
             counts: CacheCounts::default(),
+        }
+    }
+
+    /// The same cache with at most so many dirty lines in a set: a store beyond them writes another of them back, which stays.
+    #[must_use]
+    pub fn with_dirty_ways(self, dirty_ways: u32) -> Self {
+        Self {
+            dirty_ways: dirty_ways as usize,
+            ..self
         }
     }
 
@@ -312,8 +323,8 @@ impl Cache {
         found.is_some()
     }
 
-    /// Stores to `line` under write-back; its bytes are masked, so nothing is fetched. Returns a dirty line that had
-    /// to make room.
+    /// Stores to `line` under write-back; its bytes are masked, so nothing is fetched. Returns a dirty line that goes
+    /// down: it had to make room, or its set has more than may be dirty.
     ///
     /// # Errors
     /// When no way of the set is free: the time to ask again.
@@ -339,14 +350,34 @@ impl Cache {
             state.mark_dirty();
             // Written, so there, without having come from memory.
             state.set_absent(state.absent() & !sectors);
-            return Ok(None);
+            return Ok(self.clean_one(slot));
         }
         let (slot, writeback) = self.reserve(at, line)?;
         self.counts.store_misses += 1;
         let state = &mut self.lines[slot as usize];
         state.mark_dirty();
         state.set_absent(!sectors);
-        Ok(writeback)
+        // One dirty line for another leaves as many as before.
+        Ok(writeback.or_else(|| self.clean_one(slot)))
+    }
+
+    /// Where more lines of a set than may be are dirty: writes one back other than that of `slot`, and returns it.
+    fn clean_one(&mut self, slot: u32) -> Option<u64> {
+        if self.dirty_ways >= self.ways {
+            return None;
+        }
+        let slot = slot as usize;
+        let set = slot / self.ways * self.ways;
+        let dirty = |way: &usize| *way != slot && self.lines[*way].is_dirty();
+        let others = (set..set + self.ways).filter(dirty);
+        if others.clone().count() < self.dirty_ways {
+            return None;
+        }
+        // The newest: what stays dirty is spread over the order in which lines leave, and has all of its parts by then.
+        let way = others.max_by_key(|&way| self.lines[way].last_use)?;
+        self.lines[way].last_use &= !Line::DIRTY;
+        self.counts.writebacks += 1;
+        Some(self.tags[way])
     }
 
     /// Marks `line` as changed if it is there; returns whether it is.
@@ -359,7 +390,7 @@ impl Cache {
         found.is_some()
     }
 
-    /// `line` is there from `at` on, in one of two halves; memory has it too, unless it is dirty. Nothing is counted,
+    /// `line` is there from `at` on; memory has it too, unless it is dirty. Nothing is counted,
     /// and what has to make room is written back meanwhile. Where no way is free it is not there.
     pub fn place(&mut self, at: Picos, line: u64, is_dirty: bool) {
         // No access of the program: what is put there beforehand must not show in its rates.
@@ -371,32 +402,12 @@ impl Cache {
         if let Some(slot) = slot {
             let state = self.touch(slot);
             state.set_absent(0);
-            state.last_use |= Line::FAR;
             if is_dirty {
                 state.mark_dirty();
+                self.clean_one(slot);
             }
         }
         self.counts = counts;
-    }
-
-    /// Only one of two halves has `line`.
-    #[inline]
-    pub fn mark_far(&mut self, line: u64) {
-        if let Some(slot) = self.find(line) {
-            self.lines[slot as usize].last_use |= Line::FAR;
-        }
-    }
-
-    /// Both halves have `line` from now on; whether one had it alone.
-    #[inline]
-    pub fn bring_near(&mut self, line: u64) -> bool {
-        let Some(slot) = self.find(line) else {
-            return false;
-        };
-        let line = &mut self.lines[slot as usize];
-        let was_far = line.last_use & Line::FAR != 0;
-        line.last_use &= !Line::FAR;
-        was_far
     }
 
     /// Forgets every line.

@@ -16,6 +16,7 @@ fn spec(sets: u32, ways: u32, mshr_entries: u32) -> CacheSpec {
 struct Model {
     sets: Vec<Vec<(u64, bool)>>,
     ways: usize,
+    dirty_ways: usize,
 }
 
 impl Model {
@@ -25,15 +26,27 @@ impl Model {
         if let Some(place) = set.iter().position(|entry| entry.0 == line) {
             let (_, dirty) = set.remove(place);
             set.insert(0, (line, dirty || store));
-            return (true, None);
+            return (true, clean_one(set, store, self.dirty_ways));
         }
         set.insert(0, (line, store));
         let victim = (set.len() > self.ways).then(|| set.pop().unwrap());
+        let left = victim.and_then(|(line, dirty)| dirty.then_some(line));
         (
             false,
-            victim.and_then(|(line, dirty)| dirty.then_some(line)),
+            left.or_else(|| clean_one(set, store, self.dirty_ways)),
         )
     }
+}
+
+/// After a store to the first of a set: the newest dirty line behind it, where more than may be are dirty.
+fn clean_one(set: &mut [(u64, bool)], store: bool, dirty_ways: usize) -> Option<u64> {
+    let dirty = set.iter().filter(|entry| entry.1).count();
+    if !store || dirty <= dirty_ways {
+        return None;
+    }
+    let (line, dirty) = set[1..].iter_mut().find(|entry| entry.1)?;
+    *dirty = false;
+    Some(*line)
 }
 
 #[test]
@@ -104,11 +117,12 @@ fn parts_that_are_stored_or_brought_along_do_not_miss() {
 proptest! {
     #[test]
     fn hits_and_writebacks_equal_the_list_model(
-        sets in 1u32..9, ways in 1u32..5,
+        sets in 1u32..9, ways in 1u32..5, dirty_ways in 1u32..6,
         accesses in prop::collection::vec((0u64..40, any::<bool>()), 1..400),
     ) {
-        let mut cache = Cache::new(&spec(sets, ways, 64));
-        let mut model = Model { sets: vec![Vec::new(); sets as usize], ways: ways as usize };
+        let mut cache = Cache::new(&spec(sets, ways, 64)).with_dirty_ways(dirty_ways);
+        let [ways, dirty_ways] = [ways, dirty_ways].map(|count| count as usize);
+        let mut model = Model { sets: vec![Vec::new(); sets as usize], ways, dirty_ways };
         for (step, (line, store)) in accesses.into_iter().enumerate() {
             // Far enough apart that nothing is in flight.
             let at = Picos(step as u64 * 1000);
