@@ -346,6 +346,8 @@ fn misses_after_a_copy(machine: &GpuMachine) -> u64 {
 fn what_a_copy_has_written_is_in_the_second_level_where_it_stays() {
     let mut machine = gtx480();
     assert_eq!(misses_after_a_copy(&machine), 64);
-    machine.l2_keeps_copies = true;
-    assert_eq!(misses_after_a_copy(&machine), 32);
+    for (kept, misses) in [(8 * 128, 56), (64 * 128, 32)] {
+        machine.l2_kept_copy_bytes = kept;
+        assert_eq!(misses_after_a_copy(&machine), misses);
+    }
 }

@@ -81,8 +81,9 @@ keys! {
         sm: section(sm),
         translation: either("translation", section(two_levels), part(one_level)),
         l1: section(cache),
-        l2_keeps_copies = "l2.keeps_copies": or_default(boolean),
+        l2_kept_copy_bytes = "l2.keeps_copies": or_default(bytes),
         l2_far_cycles = "l2.far_half": or_default(cycles),
+        l2_dirty_ways = "l2.dirty_ways": or(u32::MAX, any_count),
         l2_fetch_bytes = "l2.fetch": optional(bytes),
         l2: section(cache),
         interconnect: section(keys!(InterconnectSpec {

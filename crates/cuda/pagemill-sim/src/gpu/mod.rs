@@ -26,7 +26,7 @@ pub use machine::{
     InterconnectSpec, IssueOrder, L1Loads, MachineCode, Memory, PatternCosts, Placement, SmSpec,
     TlbScope, Translation, WriteBursts,
 };
-pub use memory::partition_slice::Writer;
+pub use memory::l2::Writer;
 pub use pagemill_pages::managers::ledger::{
     AllocationReport, LineAccount, LineReport, Traffic, managed_name,
 };

@@ -44,8 +44,9 @@ pub fn gtx480() -> GpuMachine {
         },
         l1: l1(),
         l2: l2(),
-        l2_keeps_copies: false,
+        l2_kept_copy_bytes: 0,
         l2_far_cycles: 0,
+        l2_dirty_ways: u32::MAX,
         l2_fetch_bytes: None,
         interconnect: InterconnectSpec {
             latency_cycles: 30,

@@ -5,7 +5,7 @@ use crate::gpu::common::addresses::MANAGED_BASE;
 use crate::gpu::error::GpuError;
 use crate::gpu::host::device::{Buffer, Gpu, MAX_PAGES};
 use crate::gpu::host::program::{LoadedModule, ModuleId};
-use crate::gpu::memory::partition_slice::Writer;
+use crate::gpu::memory::l2::Writer;
 use pagemill_pages::managers::ledger::managed_name;
 use pagemill_pages::parts::link::Direction;
 use pagemill_policy::residency::{Action, PageAdvice};

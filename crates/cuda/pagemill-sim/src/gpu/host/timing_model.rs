@@ -9,7 +9,7 @@ use crate::gpu::host::device::TransferMode;
 use crate::gpu::host::report::{LaunchReport, Report};
 use crate::gpu::host::sampling::Sampler;
 use crate::gpu::machine::GpuMachine;
-use crate::gpu::memory::partition_slice::Writer;
+use crate::gpu::memory::l2::Writer;
 use crate::gpu::memory::path::MemoryPath;
 use crate::gpu::sm::outcome::RunError;
 use crate::gpu::sm::run::Engine;

@@ -37,10 +37,13 @@ pub struct GpuMachine {
     pub l1: CacheSpec,
     /// Second-level cache slice of each memory partition.
     pub l2: CacheSpec,
-    /// Whether what copy engines and fills write to GPU memory lies in the second-level cache afterwards.
-    pub l2_keeps_copies: bool,
+    /// How much of a copy from the CPU stays in the second-level cache, the last bytes of it; 0 where neither copies nor
+    /// fills leave anything there. Of a fill, what there is room for stays.
+    pub l2_kept_copy_bytes: u32,
     /// Where the second-level cache has two halves: further cycles until a line is there that only the other half has.
     pub l2_far_cycles: u32,
+    /// Lines of a set of the second-level cache that may be dirty.
+    pub l2_dirty_ways: u32,
     /// Bytes that a miss of a sector fetches from memory; `None` for its line.
     pub l2_fetch_bytes: Option<u32>,
     /// Between SMs and memory partitions.

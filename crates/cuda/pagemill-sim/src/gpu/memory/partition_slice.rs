@@ -1,8 +1,7 @@
 //! One memory partition: its port to the interconnect, its slice of L2, its DRAM channel.
 
 use crate::gpu::machine::{GpuMachine, Memory, WriteBursts};
-use crate::gpu::memory::partition::PartitionMap;
-use crate::gpu::{ALL_SECTORS, SECTOR_SHIFT, SEGMENT_BYTES, SEGMENT_SHIFT};
+use crate::gpu::{ALL_SECTORS, SECTOR_SHIFT, SEGMENT_SHIFT};
 use pagemill_pages::parts::cache::{Cache, CacheCounts, Lookup};
 use pagemill_pages::parts::dram::{DramChannel, DramCounts};
 use pagemill_pages::parts::ports::Port;
@@ -26,31 +25,40 @@ struct Rate {
     writes: Option<WriteBursts>,
     /// Lines gathered for the next burst of writes.
     gathered: u32,
+    /// Whether the bus has read since its last burst of writes.
+    has_read: bool,
 }
 
 impl Rate {
     #[inline]
     fn read(&mut self, at: Picos, bytes: u64) -> Picos {
         self.counts.bytes += bytes;
+        self.has_read = true;
         self.wire.book(at, bytes) + self.latency
     }
 
-    /// No request waits for a write, but reads wait for the bus while it writes.
-    fn write(&mut self, at: Picos) {
+    /// No request waits for a write, but reads wait for the bus while it writes. Returns when the slice may go on to gather.
+    fn write(&mut self, at: Picos) -> Picos {
         let bytes = u64::from(self.line_bytes);
         let Some(burst) = self.writes else {
             self.read(at, bytes);
-            return;
+            return at;
         };
         self.counts.bytes += bytes;
         self.gathered += 1;
         // A bus of memory is turned between reads and writes, and idles meanwhile: a controller gathers lines, so that many
         // share a turn. The lines of a burst that is not full yet take no time, which is less than a burst for each slice.
-        if self.gathered == burst.lines {
-            self.gathered = 0;
-            self.wire.pause(at, burst.turn_round);
-            self.wire.book(at, bytes * u64::from(burst.lines));
+        if self.gathered < burst.lines {
+            return at;
         }
+        self.gathered = 0;
+        if std::mem::take(&mut self.has_read) {
+            self.wire.pause(at, burst.turn_round);
+        }
+        // One burst is gathered while the one before is written: stores cannot run ahead of memory by more.
+        let begins = self.wire.free_at().max(at);
+        self.wire.book(at, bytes * u64::from(burst.lines));
+        begins
     }
 }
 
@@ -65,9 +73,11 @@ impl Backing {
                 slices,
                 writes,
             } => {
-                // The latency of a whole read; two crossings and the look-up in the cache are counted where they happen.
+                // The latency of a whole read; two crossings and the look-up in the cache are counted where they happen, as is
+                // the way between halves of the cache, which every other read takes.
                 let before = 2 * u64::from(machine.interconnect.latency_cycles)
-                    + u64::from(machine.l2.hit_latency_cycles);
+                    + u64::from(machine.l2.hit_latency_cycles)
+                    + u64::from(machine.l2_far_cycles / 2);
                 Self::Rate(Rate {
                     wire: Throughput::per_second(bandwidth.bytes_per_second() / u64::from(*slices)),
                     latency: latency.saturating_since(machine.l2_clock.cycles(before)),
@@ -75,6 +85,7 @@ impl Backing {
                     counts: DramCounts::default(),
                     writes: *writes,
                     gathered: 0,
+                    has_read: false,
                 })
             }
         }
@@ -88,11 +99,13 @@ impl Backing {
         }
     }
 
+    /// Returns when the slice may go on to write.
     #[inline]
-    fn write(&mut self, at: Picos, address: u64) {
+    fn write(&mut self, at: Picos, address: u64) -> Picos {
         match self {
             Self::Channel(dram) => {
                 dram.access(at, address);
+                at
             }
             Self::Rate(rate) => rate.write(at),
         }
@@ -123,6 +136,8 @@ pub(crate) struct PartitionSlice {
     hit_latency: Picos,
     /// Further, for a line that the SM's half of the cache has no copy of.
     far_latency: Picos,
+    /// Loads that found no copy here, which their home counts.
+    copies_missed: u64,
 }
 
 impl PartitionSlice {
@@ -138,7 +153,7 @@ impl PartitionSlice {
                 .interconnect
                 .store_bytes_per_cycle
                 .map(|_| Port::default()),
-            cache: Cache::new(&machine.l2),
+            cache: Cache::new(&machine.l2).with_dirty_ways(machine.l2_dirty_ways),
             memory: Backing::new(machine),
             line_busy: clock.cycles(u64::from(line_cycles)),
             load_busy: std::array::from_fn(|sectors| load_busy(machine, sectors.count_ones())[1]),
@@ -148,16 +163,54 @@ impl PartitionSlice {
             cycle: clock.cycles(1),
             hit_latency: clock.cycles(u64::from(machine.l2.hit_latency_cycles)),
             far_latency: clock.cycles(u64::from(machine.l2_far_cycles)),
+            copies_missed: 0,
         }
     }
 
-    /// Reads sectors of a line for an SM, which may lie at the other half of the cache; returns when their data leaves.
+    /// Reads sectors of a line; returns when their data leaves.
     #[inline]
-    pub(crate) fn load(&mut self, at: Picos, line: u64, sectors: u8, is_far: bool) -> Picos {
-        let start = self
-            .port
-            .book(at, self.load_busy[usize::from(sectors & ALL_SECTORS)]);
-        self.load_from(start, line, sectors, is_far)
+    pub(crate) fn load(&mut self, at: Picos, line: u64, sectors: u8) -> Picos {
+        let start = self.answer(at, sectors);
+        self.load_from(start, line, sectors)
+    }
+
+    /// Reads sectors of a line whose home is the slice across, for an SM of this half, which keeps a copy.
+    pub(crate) fn load_copy(
+        &mut self,
+        at: Picos,
+        line: u64,
+        sectors: u8,
+        home: &mut Self,
+    ) -> Picos {
+        let mut start = self.answer(at, sectors);
+        loop {
+            match self.look_up(start, line | COPY, sectors) {
+                Lookup::Hit(data_at) => return data_at.max(start + self.hit_latency),
+                Lookup::Miss(miss) => {
+                    self.copies_missed += 1;
+                    let data_at = home.load(start, line, miss.sectors) + self.far_latency;
+                    self.cache.fill(miss, data_at);
+                    self.write_back(start + self.hit_latency, miss.writeback);
+                    return data_at;
+                }
+                Lookup::Blocked(free_at) => start = self.stall(free_at),
+            }
+        }
+    }
+
+    /// When the port begins to answer with sectors of a line.
+    #[inline]
+    fn answer(&mut self, at: Picos, sectors: u8) -> Picos {
+        let busy = self.load_busy[usize::from(sectors & ALL_SECTORS)];
+        self.port.book(at, busy)
+    }
+
+    #[inline]
+    fn look_up(&mut self, at: Picos, line: u64, sectors: u8) -> Lookup {
+        match self.fetched {
+            SECTORS => self.cache.load(at, line),
+            _ => self.cache.load_parts(at, line, sectors),
+        }
     }
 
     /// A copy engine or a fill has written a line.
@@ -169,8 +222,7 @@ impl PartitionSlice {
     pub(crate) fn atomic(&mut self, at: Picos, line: u64, sectors: u8, cycles: u32) -> Picos {
         let changing = Picos(self.cycle.0 * u64::from(cycles));
         let start = self.port.book(at, self.line_busy.max(changing));
-        // Where the line is: no half changes a copy of its own, so that SMs of both find each other's words.
-        let data = self.load_from(start, line, sectors, false);
+        let data = self.load_from(start, line, sectors);
         self.cache.mark_dirty(line);
         data + changing
     }
@@ -187,11 +239,10 @@ impl PartitionSlice {
         loop {
             match self.cache.store_back_sectors(start, line, written) {
                 Ok(writeback) => {
-                    if self.far_latency != Picos::ZERO {
-                        self.cache.mark_far(line);
-                    }
                     let done = start + self.hit_latency;
-                    self.write_back(done, writeback);
+                    let goes_on = self.write_back(done, writeback);
+                    let port = self.store_port.as_mut().unwrap_or(&mut self.port);
+                    port.stall_until(goes_on.saturating_since(self.hit_latency));
                     return done;
                 }
                 Err(free_at) => start = self.stall(free_at),
@@ -200,22 +251,10 @@ impl PartitionSlice {
     }
 
     #[inline]
-    fn load_from(&mut self, mut start: Picos, line: u64, sectors: u8, is_far: bool) -> Picos {
+    fn load_from(&mut self, mut start: Picos, line: u64, sectors: u8) -> Picos {
         loop {
-            let looked_up = match self.fetched {
-                SECTORS => self.cache.load(start, line),
-                _ => self.cache.load_parts(start, line, sectors),
-            };
-            match looked_up {
-                Lookup::Hit(data_at) => {
-                    let data_at = data_at.max(start + self.hit_latency);
-                    let has_halves = self.far_latency != Picos::ZERO;
-                    // The first read from the other half pays the way between them, and leaves a copy: those after it do not.
-                    return match is_far && has_halves && self.cache.bring_near(line) {
-                        true => data_at + self.far_latency,
-                        false => data_at,
-                    };
-                }
+            match self.look_up(start, line, sectors) {
+                Lookup::Hit(data_at) => return data_at.max(start + self.hit_latency),
                 Lookup::Miss(miss) => {
                     let missed = start + self.hit_latency;
                     let fetched = together(miss.sectors, self.fetched);
@@ -224,9 +263,6 @@ impl PartitionSlice {
                     let data_at = self.memory.read(missed, line << SEGMENT_SHIFT, bytes);
                     self.cache.fill(miss, data_at);
                     self.write_back(missed, miss.writeback);
-                    if !is_far && self.far_latency != Picos::ZERO {
-                        self.cache.mark_far(line);
-                    }
                     return data_at;
                 }
                 Lookup::Blocked(free_at) => start = self.stall(free_at),
@@ -241,10 +277,8 @@ impl PartitionSlice {
     }
 
     #[inline]
-    fn write_back(&mut self, at: Picos, line: Option<u64>) {
-        if let Some(line) = line {
-            self.memory.write(at, line << SEGMENT_SHIFT);
-        }
+    fn write_back(&mut self, at: Picos, line: Option<u64>) -> Picos {
+        line.map_or(at, |line| self.memory.write(at, line << SEGMENT_SHIFT))
     }
 
     /// Asks for what is known of `line` before it is looked up.
@@ -257,14 +291,37 @@ impl PartitionSlice {
         self.cache.capacity_lines()
     }
 
-    pub(crate) fn cache_mut(&mut self) -> &mut Cache {
-        &mut self.cache
+    /// As `warm`, of a copy.
+    #[inline]
+    pub(crate) fn warm_copy(&self, line: u64) {
+        self.cache.warm(line | COPY);
     }
 
+    pub(crate) fn forget(&mut self, line: u64) {
+        self.cache.invalidate(line);
+    }
+
+    #[inline]
+    pub(crate) fn forget_copy(&mut self, line: u64) {
+        self.cache.invalidate(line | COPY);
+    }
+
+    /// Forgets lines by number, and whether they are copies of those of the slice across.
+    pub(crate) fn forget_where(&mut self, condemned: impl Fn(u64, bool) -> bool) {
+        self.cache
+            .invalidate_where(|tag| condemned(tag & !COPY, tag & COPY != 0));
+    }
+
+    /// Each load once: where its line has a home.
     pub(crate) fn counts(&self) -> (CacheCounts, DramCounts) {
-        (self.cache.counts(), self.memory.counts())
+        let mut counts = self.cache.counts();
+        counts.load_misses -= self.copies_missed;
+        (counts, self.memory.counts())
     }
 }
+
+/// Added to the number of a line, which is far below: a copy of that line of the slice across.
+const COPY: u64 = 1 << 60;
 
 /// Sectors of a line.
 const SECTORS: u32 = ALL_SECTORS.count_ones();
@@ -276,40 +333,6 @@ fn together(sectors: u8, fetched: u32) -> u8 {
         // The lower sector's bit stands for its pair, and times three is both: 0b0110 becomes 0b0101, then 0b1111.
         2 => ((sectors | sectors >> 1) & 0b0101) * 0b11,
         _ => ALL_SECTORS,
-    }
-}
-
-/// Whether SM `sm` of so many lies at the other half of a cache of two than partition `partition` of so many.
-#[inline]
-pub(crate) fn is_far([sm, sms]: [usize; 2], [partition, partitions]: [usize; 2]) -> bool {
-    // No document says which SM lies where. By numbers, each has half of all partitions at the other side.
-    (2 * sm >= sms) != (2 * partition >= partitions)
-}
-
-/// What writes GPU memory beside kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writer {
-    /// A copy over the link, which is so much slower than memory that memory has its bytes by the end.
-    Link,
-    /// A fill, or a copy within GPU memory: L2 writes its bytes back when they make room.
-    Gpu,
-}
-
-/// `by` has written `bytes` at `address` by `at`: the last of them that there is room for stay.
-pub(crate) fn leave_written(
-    slices: &mut [PartitionSlice],
-    map: PartitionMap,
-    at: Picos,
-    (address, bytes): (u64, u64),
-    by: Writer,
-) {
-    let room: usize = slices.iter().map(PartitionSlice::capacity_lines).sum();
-    let end = (address + bytes).div_ceil(SEGMENT_BYTES);
-    // In order of addresses: of more than there is room for, the first lines have left again, and need not be placed.
-    let first = (address >> SEGMENT_SHIFT).max(end.saturating_sub(room as u64));
-    for segment in first..end {
-        let place = map.place(segment);
-        slices[place.partition].place(at, place.line, by == Writer::Gpu);
     }
 }
 

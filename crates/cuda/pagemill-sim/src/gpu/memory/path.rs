@@ -10,8 +10,9 @@ use crate::gpu::common::addresses::MANAGED_BASE;
 use crate::gpu::common::request::{Request, Route, Stage};
 use crate::gpu::common::stall::Stall;
 use crate::gpu::machine::{GpuMachine, Memory};
+use crate::gpu::memory::l2::{L2, Writer};
 use crate::gpu::memory::partition::{PartitionMap, PartitionPlace};
-use crate::gpu::memory::partition_slice::{self, PartitionSlice, Writer};
+use crate::gpu::memory::partition_slice;
 use crate::gpu::memory::retries::Retries;
 use crate::gpu::memory::touched::TouchedSegments;
 use crate::gpu::memory::translator::Translator;
@@ -57,8 +58,7 @@ struct SmPath {
 pub(crate) struct MemoryPath {
     sms: Vec<SmPath>,
     translator: Translator,
-    slices: Vec<PartitionSlice>,
-    map: PartitionMap,
+    l2: L2,
     pub(crate) pages: Pages,
     pub(crate) host_link: HostLink,
     /// For the host side, once it listens: managed pages that changed sides since its last look.
@@ -71,7 +71,6 @@ pub(crate) struct MemoryPath {
     page_segments_shift: u32,
     /// Whether the state of all caches stays in those of the host.
     is_held: bool,
-    keeps_copies: bool,
     sector_loads: bool,
     sector_stores: bool,
     l1_hit: Picos,
@@ -119,10 +118,7 @@ impl MemoryPath {
         Self {
             sms: (0..machine.sm.count).map(|_| sm()).collect(),
             translator: Translator::new(machine, page),
-            slices: (0..machine.memory.partitions())
-                .map(|_| PartitionSlice::new(machine))
-                .collect(),
-            map: partition_map(&machine.memory),
+            l2: L2::new(machine, partition_map(&machine.memory)),
             pages,
             host_link: HostLink::new(machine.link, timeline),
             changed: None,
@@ -132,7 +128,6 @@ impl MemoryPath {
             touched: TouchedSegments::default(),
             page_segments_shift: page.bytes().trailing_zeros() - SEGMENT_SHIFT,
             is_held: lines(machine) < LINES_HELD,
-            keeps_copies: machine.l2_keeps_copies,
             sector_loads: machine.interconnect.answer_cycles.is_some(),
             sector_stores: machine.interconnect.store_bytes_per_cycle.is_some(),
             l1_hit: machine
@@ -213,7 +208,7 @@ impl MemoryPath {
     /// A request whose page is known asks whether its bytes are on the GPU.
     #[inline]
     pub(crate) fn translated(&mut self, at: Picos, request: &Request) -> Progress {
-        let place = self.map.place(request.segment);
+        let place = self.l2.place(request.segment);
         let touch = self
             .pages
             .touch(at, request, place.partition, &mut self.host_link);
@@ -241,7 +236,7 @@ impl MemoryPath {
         match request.stage {
             Stage::Issued => self.issue(at, request),
             Stage::Translated => self.translated(at, request),
-            Stage::Resident => self.cached(at, request, self.map.place(request.segment)),
+            Stage::Resident => self.cached(at, request, self.l2.place(request.segment)),
             Stage::InPlace => self.over_the_link(at, request),
         }
     }
@@ -260,26 +255,16 @@ impl MemoryPath {
                 sm.l1.store_through(request.segment);
                 let [way_out, port] = self.store_busy[usize::from(request.sectors)];
                 let start = sm.inject.book(at, way_out);
-                let slice = &mut self.slices[place.partition];
-                Progress::Done(slice.store(
-                    start + self.crossing,
-                    place.line,
-                    request.sectors,
-                    port,
-                ))
+                let arrival = start + self.crossing;
+                Progress::Done(self.l2.store(arrival, place, request.sectors, port))
             }
             AccessKind::Atomic | AccessKind::Reduction => {
                 // Carried out in the slice, which is the one place that all SMs share; the SM's own copy is old after it.
                 let sm = &mut self.sms[request.sm as usize];
                 sm.l1.invalidate(request.segment);
                 let start = sm.inject.book(at, self.line_busy);
-                let slice = &mut self.slices[place.partition];
-                let data = slice.atomic(
-                    start + self.crossing,
-                    place.line,
-                    request.sectors,
-                    u32::from(request.lanes),
-                );
+                let (arrival, lanes) = (start + self.crossing, u32::from(request.lanes));
+                let data = self.l2.atomic(arrival, place, request.sectors, lanes);
                 Progress::Done(data + self.crossing)
             }
         }
@@ -301,23 +286,16 @@ impl MemoryPath {
 
     fn write_local_back(&mut self, at: Picos, sm: u32, segment: Option<u64>) {
         if let Some(segment) = segment {
-            let place = self.map.place(segment);
+            let place = self.l2.place(segment);
             let start = self.sms[sm as usize].inject.book(at, self.line_busy);
-            let slice = &mut self.slices[place.partition];
-            slice.store(
-                start + self.crossing,
-                place.line,
-                ALL_SECTORS,
-                self.line_busy,
-            );
+            let arrival = start + self.crossing;
+            self.l2.store(arrival, place, ALL_SECTORS, self.line_busy);
         }
     }
 
     /// `by` has written `bytes` at `address` of GPU memory by `at`.
     pub(crate) fn leave_written(&mut self, at: Picos, (address, bytes): (u64, u64), by: Writer) {
-        if self.keeps_copies && bytes > 0 {
-            partition_slice::leave_written(&mut self.slices, self.map, at, (address, bytes), by);
-        }
+        self.l2.leave_written(at, (address, bytes), by);
     }
 
     /// Asks for the state of caches before a request for `segment` of `sm` looks it up.
@@ -326,9 +304,8 @@ impl MemoryPath {
         if self.is_held {
             return;
         }
-        let place = self.map.place(segment);
         self.sms[sm as usize].l1.warm(segment);
-        self.slices[place.partition].warm(place.line);
+        self.l2.warm(sm, segment);
     }
 
     /// When the SM's way out is free: stores wait for it in the load-store unit.
@@ -466,27 +443,7 @@ impl MemoryPath {
         for sm in &mut self.sms {
             forget_lines(&mut sm.l1, segments.clone());
         }
-        self.forget_in_slices(segments);
-    }
-
-    /// By whichever is shorter: the segments or all slices.
-    fn forget_in_slices(&mut self, segments: Range<u64>) {
-        let map = self.map;
-        let lines = |slice: &PartitionSlice| slice.capacity_lines() as u64;
-        if segments.end - segments.start < self.slices.iter().map(lines).sum() {
-            for segment in segments {
-                let place = map.place(segment);
-                self.slices[place.partition]
-                    .cache_mut()
-                    .invalidate(place.line);
-            }
-            return;
-        }
-        for (partition, slice) in self.slices.iter_mut().enumerate() {
-            let is_condemned =
-                |line| segments.contains(&map.segment(PartitionPlace { partition, line }));
-            slice.cache_mut().invalidate_where(is_condemned);
-        }
+        self.l2.forget(segments);
     }
 
     /// What was counted, summed over all parts.
@@ -498,8 +455,7 @@ impl MemoryPath {
         for sm in &self.sms {
             stats.l1.add(&sm.l1.counts());
         }
-        for slice in &self.slices {
-            let (l2, dram) = slice.counts();
+        for (l2, dram) in self.l2.counts() {
             stats.l2.add(&l2);
             stats.dram.add(&dram);
         }

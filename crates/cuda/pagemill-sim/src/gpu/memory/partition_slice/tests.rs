@@ -11,6 +11,7 @@ fn rate(writes: Option<WriteBursts>) -> Rate {
         counts: DramCounts::default(),
         writes,
         gathered: 0,
+        has_read: false,
     }
 }
 
@@ -29,12 +30,28 @@ fn reads_wait_for_a_burst_of_writes_and_its_turns() {
         310,
         "none is written"
     );
-    memory.write(Picos::ZERO);
+    assert_eq!(
+        memory.write(Picos::ZERO).as_nanos(),
+        10 + 96,
+        "a burst begins"
+    );
     assert_eq!(
         memory.read(Picos::ZERO, 128).as_nanos(),
         10 + 96 + 4 * 10 + 310
     );
     assert_eq!(memory.counts.bytes, 6 * 128);
+}
+
+#[test]
+fn writes_that_follow_writes_turn_no_bus_and_wait_for_it() {
+    let mut memory = rate(Some(WriteBursts {
+        lines: 2,
+        turn_round: Picos::from_nanos(96),
+    }));
+    let goes_on: Vec<u64> = (0..6)
+        .map(|_| memory.write(Picos::ZERO).as_nanos())
+        .collect();
+    assert_eq!(goes_on, [0, 0, 0, 20, 0, 40]);
 }
 
 #[test]
@@ -44,12 +61,11 @@ fn without_bursts_a_write_takes_the_time_of_a_read() {
     assert_eq!(memory.read(Picos::ZERO, 128).as_nanos(), 320);
 }
 
-/// A slice of a cache of two halves, in cycles of 1 ns.
-fn halves() -> PartitionSlice {
+/// A slice in cycles of 1 ns.
+fn slice() -> PartitionSlice {
     let mut machine = gtx480();
     machine.l2_clock = Clock::new(1_000_000_000).expect("it is a clock");
     machine.l2.hit_latency_cycles = 100;
-    machine.l2_far_cycles = 168;
     machine.interconnect.bytes_per_cycle = 64;
     machine.interconnect.store_bytes_per_cycle = Some(20);
     PartitionSlice::new(&machine)
@@ -58,27 +74,8 @@ fn halves() -> PartitionSlice {
 const LATER: Picos = Picos(1_000_000_000);
 
 #[test]
-fn a_line_of_the_other_half_comes_from_there_once() {
-    let mut slice = halves();
-    slice.place(Picos::ZERO, 7, false);
-    let load = |slice: &mut PartitionSlice, at: Picos, is_far| {
-        (slice.load(at, 7, ALL_SECTORS, is_far) - at).as_nanos()
-    };
-    assert_eq!(load(&mut slice, LATER, false), 100);
-    assert_eq!(load(&mut slice, Picos(2 * LATER.0), true), 268);
-    assert_eq!(load(&mut slice, Picos(3 * LATER.0), true), 100);
-    // What is stored is in one half again.
-    slice.store(Picos(4 * LATER.0), 7, ALL_SECTORS, Picos::ZERO);
-    assert_eq!(load(&mut slice, Picos(5 * LATER.0), true), 268);
-    let (cache, dram) = slice.counts();
-    assert_eq!((cache.load_hits, cache.load_misses), (4, 0));
-    assert_eq!((cache.store_hits, cache.store_misses), (1, 0));
-    assert_eq!(dram.bytes, 0);
-}
-
-#[test]
 fn stores_wait_for_stores_and_loads_for_loads() {
-    let mut slice = halves();
+    let mut slice = slice();
     (0..9).for_each(|line| slice.place(Picos::ZERO, line, false));
     let line = Picos(6400);
     let ends: Vec<u64> = (0..4)
@@ -86,20 +83,17 @@ fn stores_wait_for_stores_and_loads_for_loads() {
         .collect();
     let steps: Vec<u64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert_eq!(steps, [6400; 3]);
-    assert_eq!(
-        (slice.load(LATER, 8, ALL_SECTORS, false) - LATER).as_nanos(),
-        100
-    );
+    assert_eq!((slice.load(LATER, 8, ALL_SECTORS) - LATER).as_nanos(), 100);
 }
 
 #[test]
 fn what_a_fill_leaves_is_written_back_when_it_makes_room() {
     let written = |is_dirty| {
-        let mut slice = halves();
+        let mut slice = slice();
         let lines = slice.capacity_lines() as u64;
         (0..lines).for_each(|line| slice.place(Picos::ZERO, line, is_dirty));
         (lines..2 * lines).for_each(|line| {
-            slice.load(LATER, line, ALL_SECTORS, false);
+            slice.load(LATER, line, ALL_SECTORS);
         });
         slice.counts().0.writebacks
     };
@@ -119,12 +113,12 @@ fn a_miss_fetches_the_neighbors_of_its_sectors() {
     };
     let mut slice = PartitionSlice::new(&machine);
     for (sectors, bytes) in [(0b0001, 64), (0b0010, 64), (0b0110, 128), (0b1111, 128)] {
-        slice.load(LATER, 7, sectors, false);
+        slice.load(LATER, 7, sectors);
         assert_eq!(slice.counts().1.bytes, bytes, "{sectors:#06b}");
     }
     slice.store(LATER, 8, 0b0001, Picos::ZERO);
-    slice.load(LATER, 8, 0b0001, false);
+    slice.load(LATER, 8, 0b0001);
     assert_eq!(slice.counts().1.bytes, 128, "what is stored is there");
-    slice.load(LATER, 8, 0b0100, false);
+    slice.load(LATER, 8, 0b0100);
     assert_eq!(slice.counts().1.bytes, 192);
 }

@@ -3,7 +3,6 @@
 use super::{MemoryPath, Progress, in_place};
 use crate::gpu::common::request::{Request, Stage};
 use crate::gpu::memory::partition::PartitionPlace;
-use crate::gpu::memory::partition_slice;
 use pagemill_pages::parts::cache::Lookup;
 use pagemill_types::Picos;
 
@@ -34,7 +33,7 @@ impl MemoryPath {
             let (requests, bytes) = in_place::reads(request.sectors);
             return self.host_link.link.read(at, requests, bytes);
         }
-        let place = self.map.place(request.segment);
+        let place = self.l2.place(request.segment);
         self.brought(at, request.sm, place, request.sectors)
     }
 
@@ -45,9 +44,6 @@ impl MemoryPath {
         // fast ones behind it.
         let busy = self.return_busy[usize::from(sectors)];
         let queued = self.sms[sm as usize].eject.book(at, busy) - at;
-        let (sms, slices) = (self.sms.len(), self.slices.len());
-        let is_far = partition_slice::is_far([sm as usize, sms], [place.partition, slices]);
-        let slice = &mut self.slices[place.partition];
-        slice.load(at + self.crossing, place.line, sectors, is_far) + self.crossing + queued
+        self.l2.load(at + self.crossing, sm, place, sectors) + self.crossing + queued
     }
 }

@@ -57,7 +57,7 @@ impl MemoryPath {
     /// themselves.
     fn ask(&mut self, now: &mut Picos, request: &Request) -> Picos {
         loop {
-            let place = self.map.place(request.segment);
+            let place = self.l2.place(request.segment);
             let answer = self
                 .pages
                 .touch(*now, request, place.partition, &mut self.host_link);
