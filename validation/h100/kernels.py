@@ -1,9 +1,10 @@
 """Kernels of public programs on a real H100 beside the model: kernels.csv and kernels.svg, from real.csv and the built programs.
 
-    python3 validation/h100/kernels.py --programs BIN --sources SRC [--only REGEX] [--limit 900]
+    python3 validation/h100/kernels.py --programs BIN --sources SRC [--only REGEX] [--limit 100]
 
-BIN has a file for each program of real.csv, SRC the folder of its suite in which it runs (its column `source` says where). A program that does
-not end within the limit is named and left out. `--draw` makes the figure and the numbers of the kernels.csv that is there.
+BIN has a file for each program of real.csv, SRC the folder of its suite in which it runs (its column `source` says where). A program that takes
+more CPU time than the limit is stopped, and the launches that had ended count. A kernel without a time has the reason in its row. `--draw` makes
+the figure and the numbers of the kernels.csv that is there.
 """
 
 import argparse
@@ -13,8 +14,11 @@ import json
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 SHORT_NS = 5000
@@ -36,57 +40,107 @@ def read(name):
         return list(csv.DictReader(file))
 
 
+def cpu_seconds(session):
+    """CPU time of the living processes of a session."""
+    ticks = 0
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session:
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def rows_of(arguments, program, words, source, options=()):
-    """All rows of a program here; none where it does not end in time."""
+    """All rows of a program here, and why they are not of all of it. One that takes longer than the limit is stopped."""
     command = [arguments.pagemill, "cuda", "--machine", "h100-sxm", "--format", "json", *options, "--"]
     words = words.replace("DATA", os.path.join(arguments.sources, "rodinia/data")).split()
     where = os.path.join(arguments.sources, os.path.dirname(source.split(":", 1)[1]))
-    try:
-        done = subprocess.run(
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as said:
+        run = subprocess.Popen(
             [*command, os.path.join(arguments.programs, program), *words],
             cwd=where,
-            capture_output=True,
             stdin=subprocess.DEVNULL,
-            timeout=arguments.limit,
-            check=False,
+            stdout=out,
+            stderr=said,
+            start_new_session=True,
         )
-        return json.loads(done.stdout)["rows"]
-    except (subprocess.TimeoutExpired, ValueError) as error:
-        print(f"{program}: {type(error).__name__}", file=sys.stderr)
-        return []
+        stopped = False
+        while run.poll() is None:
+            time.sleep(0.2)
+            if not stopped and cpu_seconds(run.pid) > arguments.limit:
+                stopped = True
+                os.killpg(run.pid, signal.SIGINT)
+        out.seek(0)
+        said.seek(0)
+        why = f"stopped after {arguments.limit:.0f} CPU s" if stopped else ""
+        if run.returncode and not stopped:
+            why = (said.read().strip().splitlines() or [f"ended with {run.returncode}"])[0]
+        try:
+            return json.load(out)["rows"], why
+        except ValueError:
+            return [], why or "no table"
 
 
 def simulate(arguments, program, words, source):
-    """Launches and time of each kernel."""
-    sums = collections.defaultdict(lambda: [0.0, 0])
-    for row in rows_of(arguments, program, words, source):
-        if row.get("table") == "kernel" and row.get("launches"):
-            sums[bare(row["kernel"])][0] += row["time_ns"]
+    """Time, launches and failure of each kernel, and why there are no more."""
+    sums = collections.defaultdict(lambda: [0.0, 0, ""])
+    rows, why = rows_of(arguments, program, words, source)
+    for row in rows:
+        if row.get("table") == "kernel":
+            sums[bare(row["kernel"])][0] += row["time_ns"] or 0.0
             sums[bare(row["kernel"])][1] += row["launches"]
-    return sums
+            sums[bare(row["kernel"])][2] = row["failure"] or ""
+    return sums, why
+
+
+def real_kernels():
+    """By program and arguments: its source, and of each kernel its time, launches, and instances: by template, grid and block."""
+    programs = {}
+    for row in read("real.csv"):
+        key = row["program"], row["arguments"]
+        _, kernels = programs.setdefault(key, (row["source"], {}))
+        kernel = kernels.setdefault(bare(row["kernel"]), [0.0, 0, set()])
+        kernel[0] += float(row["real_ns"]) * int(row["launches"])
+        kernel[1] += int(row["launches"])
+        kernel[2].add((row["kernel"], row["grid"], row["block"]))
+    return programs
+
+
+def compare(program, words, kernels, ours, why):
+    """A row for each kernel of the card: its time here, or why there is none."""
+    for kernel, (real_time, real_launches, instances) in sorted(kernels.items()):
+        real = real_time / real_launches
+        time_ns, launches, failure = ours.get(kernel, (0.0, 0, ""))
+        row = [program, words, kernel, launches, f"{real:.0f}"]
+        if not launches:
+            yield [*row, "", "", failure or why or "not launched"]
+        elif why.startswith("stopped") and len(instances) > 1:
+            # A mean over other instances than the card's says nothing.
+            yield [*row, "", "", f"{why}, in one of {len(instances)} instances"]
+        else:
+            mean = time_ns / launches
+            yield [*row, f"{mean:.0f}", f"{mean / real:.3f}", why]
 
 
 def measure(arguments):
-    real, sources = collections.defaultdict(lambda: [0.0, 0]), {}
-    for row in read("real.csv"):
-        launches = int(row["launches"])
-        key = row["program"], row["arguments"]
-        sources[key] = row["source"]
-        real[(*key, bare(row["kernel"]))][0] += float(row["real_ns"]) * launches
-        real[(*key, bare(row["kernel"]))][1] += launches
-    with open(os.path.join(FOLDER, "kernels.csv"), "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow("program arguments kernel launches real_ns ours_ns ours_over_real".split())
-        for (program, words), source in sorted(sources.items()):
-            is_there = os.path.exists(os.path.join(arguments.programs, program))
-            if not is_there or not re.search(arguments.only, program):
-                continue
-            for kernel, (time, launches) in simulate(arguments, program, words, source).items():
-                if (program, words, kernel) in real:
-                    real_time, real_launches = real[program, words, kernel]
-                    ours, theirs = time / launches, real_time / real_launches
-                    row = [program, words, kernel, launches, f"{theirs:.0f}", f"{ours:.0f}", f"{ours / theirs:.3f}"]
-                    writer.writerow(row)
+    """Rows of programs that are not run stay."""
+    kept = [list(row.values()) for row in read("kernels.csv")]
+    for (program, words), (source, kernels) in sorted(real_kernels().items()):
+        is_there = os.path.exists(os.path.join(arguments.programs, program))
+        if not is_there or not re.search(arguments.only, f"{program} {words}"):
+            continue
+        print(program, words, file=sys.stderr)
+        ours, why = simulate(arguments, program, words, source)
+        kept = [row for row in kept if row[:2] != [program, words]]
+        kept += compare(program, words, kernels, ours, why)
+        with open(os.path.join(FOLDER, "kernels.csv"), "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow("program arguments kernel launches real_ns ours_ns ours_over_real note".split())
+            writer.writerows(sorted(kept))
 
 
 def numbers(rows):
@@ -106,8 +160,8 @@ def draw(rows):
     """Both axes are logarithmic, from 0.5 us to 500 ms."""
     low, high, size, edge = math.log10(500), math.log10(5e8), 560, 70
 
-    def place(time):
-        return edge + (math.log10(time) - low) / (high - low) * size
+    def place(time_ns):
+        return edge + (math.log10(time_ns) - low) / (high - low) * size
 
     bottom = size + 2 * edge
     lines = [
@@ -115,8 +169,8 @@ def draw(rows):
         f'<rect width="{bottom}" height="{bottom}" fill="white"/>',
         f'<path d="M{edge} {bottom - edge}L{bottom - edge} {edge}" stroke="#444"/>',
     ]
-    for label, time in (("1 us", 1e3), ("10 us", 1e4), ("100 us", 1e5), ("1 ms", 1e6), ("10 ms", 1e7), ("100 ms", 1e8)):
-        at = place(time)
+    for label, time_ns in (("1 us", 1e3), ("10 us", 1e4), ("100 us", 1e5), ("1 ms", 1e6), ("10 ms", 1e7), ("100 ms", 1e8)):
+        at = place(time_ns)
         lines += [
             f'<path d="M{at:.1f} {edge}V{bottom - edge}M{edge} {bottom - at:.1f}H{bottom - edge}" stroke="#ddd"/>',
             f'<text x="{at:.1f}" y="{bottom - edge + 20}" text-anchor="middle">{label}</text>',
@@ -150,7 +204,7 @@ def main():
     parser.add_argument("--programs")
     parser.add_argument("--sources")
     parser.add_argument("--only", default="")
-    parser.add_argument("--limit", type=float, default=900, help="seconds for one program")
+    parser.add_argument("--limit", type=float, default=100, help="CPU seconds for one program")
     parser.add_argument("--draw", action="store_true")
     arguments = parser.parse_args()
     arguments.pagemill = os.path.abspath(arguments.pagemill)
@@ -159,7 +213,7 @@ def main():
             parser.error("--programs and --sources say where the suites are")
         arguments.programs, arguments.sources = map(os.path.abspath, (arguments.programs, arguments.sources))
         measure(arguments)
-    rows = [(row["program"], float(row["real_ns"]), float(row["ours_ns"])) for row in read("kernels.csv")]
+    rows = [(row["program"], float(row["real_ns"]), float(row["ours_ns"])) for row in read("kernels.csv") if row["ours_ns"]]
     numbers(rows)
     draw(rows)
 

@@ -23,10 +23,10 @@ def cpu_seconds():
 def run(arguments, program, words, source, options):
     """CPU seconds and thread instructions; none where the program launches nothing, or does not end in time."""
     before = cpu_seconds()
-    table = rows_of(arguments, program, words, source, ["--threads", "1", *options])
+    table, why = rows_of(arguments, program, words, source, ["--threads", "1", *options])
     used = cpu_seconds() - before
     counts = [row["thread_instructions"] for row in table if row["table"] == "program"]
-    return (used, counts[0]) if any(counts) else None
+    return (used, counts[0]) if any(counts) and not why else None
 
 
 def measure(arguments):
