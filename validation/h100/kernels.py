@@ -78,7 +78,7 @@ def rows_of(arguments, program, words, source, options=()):
         said.seek(0)
         why = f"stopped after {arguments.limit:.0f} CPU s" if stopped else ""
         if run.returncode and not stopped:
-            why = (said.read().strip().splitlines() or [f"ended with {run.returncode}"])[0]
+            why = (said.read().strip().splitlines() or [f"ended with {run.returncode}"])[-1]
         try:
             return json.load(out)["rows"], why
         except ValueError:

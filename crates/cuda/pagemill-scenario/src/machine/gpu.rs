@@ -187,6 +187,7 @@ keys! {
             slices: any_count,
             writes: if_any(&["write_burst", "turn_round"], keys!(WriteBursts {
                 lines = "write_burst": any_count, turn_round: time,
+                hold_stores = "writes_hold_stores": or_default(boolean),
             })),
         })),
     } with { bytes: Some(size) }

@@ -170,6 +170,9 @@ pub struct WriteBursts {
     pub lines: u32,
     /// For how long the bus moves nothing, turning from reads to writes and back.
     pub turn_round: Picos,
+    /// Whether stores wait for the bus, which turns only where it has read since the last burst. Otherwise each burst turns it,
+    /// and stores run ahead of it.
+    pub hold_stores: bool,
 }
 
 impl Memory {

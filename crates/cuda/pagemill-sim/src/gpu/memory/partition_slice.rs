@@ -52,13 +52,13 @@ impl Rate {
             return at;
         }
         self.gathered = 0;
-        if std::mem::take(&mut self.has_read) {
+        if std::mem::take(&mut self.has_read) || !burst.hold_stores {
             self.wire.pause(at, burst.turn_round);
         }
         // One burst is gathered while the one before is written: stores cannot run ahead of memory by more.
         let begins = self.wire.free_at().max(at);
         self.wire.book(at, bytes * u64::from(burst.lines));
-        begins
+        if burst.hold_stores { begins } else { at }
     }
 }
 

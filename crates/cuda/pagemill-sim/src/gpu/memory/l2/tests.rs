@@ -11,7 +11,7 @@ fn halves() -> L2 {
     machine.l2.hit_latency_cycles = 100;
     machine.l2_far_cycles = 168;
     machine.l2_kept_copy_bytes = 4 * SEGMENT_BYTES as u32;
-    let partitions = machine.memory.partitions() as u32;
+    let partitions = machine.memory.partitions();
     L2::new(&machine, PartitionMap::new(partitions, 256, true))
 }
 

@@ -21,6 +21,7 @@ fn reads_wait_for_a_burst_of_writes_and_its_turns() {
     let mut memory = rate(Some(WriteBursts {
         lines: 4,
         turn_round,
+        hold_stores: true,
     }));
     for _ in 0..3 {
         memory.write(Picos::ZERO);
@@ -47,6 +48,7 @@ fn writes_that_follow_writes_turn_no_bus_and_wait_for_it() {
     let mut memory = rate(Some(WriteBursts {
         lines: 2,
         turn_round: Picos::from_nanos(96),
+        hold_stores: true,
     }));
     let goes_on: Vec<u64> = (0..6)
         .map(|_| memory.write(Picos::ZERO).as_nanos())

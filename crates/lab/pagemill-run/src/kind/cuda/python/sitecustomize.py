@@ -25,7 +25,9 @@ def settle_heuristics(heuristics):
     # No trials of configurations, whose simulated time no program asked for.
     if os.environ.get("TORCHINDUCTOR_DETERMINISTIC") == "1":
         heuristics.check_autotune_cache = first_alone
-        heuristics.CachingAutotuner._should_coordesc_tune = False
+        tuner = getattr(heuristics, "CachingAutotuner", None)
+        if tuner is not None:
+            tuner._should_coordesc_tune = False
 
 
 def settle_testing(testing):
