@@ -25,7 +25,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-pages", 12178),
     ("pagemill-playground", 261),
     ("pagemill-policy", 9559),
-    ("pagemill-ptx", 14264),
+    ("pagemill-ptx", 14281),
     ("pagemill-ptx-ir", 4338),
     ("pagemill-ptx-lower", 12707),
     ("pagemill-ptx-native", 5597),

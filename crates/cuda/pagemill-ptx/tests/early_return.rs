@@ -61,3 +61,21 @@ fn leaving_a_loop_with_a_barrier() {
     let wanted: Vec<u32> = (0..40).collect();
     assert_eq!(run(body, 40, 40).expect("it is correct"), wanted);
 }
+
+/// As above, with the test at the end of the loop: what comes behind it is for each thread when it has left.
+#[test]
+fn leaving_a_loop_that_is_tested_at_its_end() {
+    let body = "mov.u32 %r1, 0;\nLOOP:\nbar.sync 0;\nadd.u32 %r1, %r1, 1;\nst.global.u32 [%d2], %r1;\n\
+                setp.le.u32 %p0, %r1, %r0;\n@%p0 bra LOOP;\nadd.u32 %r1, %r1, 100;\nst.global.u32 [%d2], %r1;\nret;";
+    let wanted: Vec<u32> = (101..141).collect();
+    assert_eq!(run(body, 40, 40).expect("it is correct"), wanted);
+}
+
+/// The same where nothing but the end comes behind the loop.
+#[test]
+fn leaving_a_loop_to_the_end() {
+    let body = "mov.u32 %r1, 0;\nLOOP:\nbar.sync 0;\nadd.u32 %r1, %r1, 1;\nst.global.u32 [%d2], %r1;\n\
+                setp.le.u32 %p0, %r1, %r0;\n@%p0 bra LOOP;\nret;";
+    let wanted: Vec<u32> = (1..41).collect();
+    assert_eq!(run(body, 40, 40).expect("it is correct"), wanted);
+}

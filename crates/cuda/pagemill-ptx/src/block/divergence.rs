@@ -9,8 +9,11 @@ use crate::exec::warp::{Warp, WarpState};
 use crate::exec::watch::{IDLE_INSTRUCTIONS, LOOK_INSTRUCTIONS, Look, Standing, TURN_INSTRUCTIONS};
 use crate::launch::Launch;
 use crate::memory::DeviceMemory;
+use pagemill_ptx_ir::code::Code;
+use pagemill_ptx_ir::code::path::Path;
 use pagemill_ptx_ir::info::Prefix;
 use pagemill_ptx_ir::line::Frame;
+use pagemill_ptx_ir::op::{Inst, Op};
 
 /// A limit of instructions from which on it is none.
 const NO_LIMIT: u64 = 1 << 62;
@@ -23,6 +26,17 @@ impl Warp {
             false => self.watch.next,
         };
         pause.saturating_sub(self.executed)
+    }
+
+    /// Whether the current path, which is past a barrier, is within a loop that other lanes have left: they wait behind it.
+    /// Of a barrier that a branch forward goes around, nothing behind leads back.
+    pub(crate) fn others_left_loop(&self, code: &Code) -> bool {
+        let Path { pc, reconverge, .. } = self.path;
+        let insts = &code.stream(self.stepped).insts;
+        let end = (reconverge as usize).min(insts.len());
+        let rest = insts.get(pc as usize..end).unwrap_or_default();
+        let leads_back = |inst: &Inst| inst.op == Op::Branch && inst.aux < pc;
+        rest.iter().any(leads_back)
     }
 
     /// Lets the lanes of `mask` on the current path of a split warp wait behind entry `index` of the barrier table; the

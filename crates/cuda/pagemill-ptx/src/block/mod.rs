@@ -422,8 +422,11 @@ impl Block {
             }
             Stop::Barrier { index, mask } => {
                 self.warps[at].accesses += 1;
-                if self.warps[at].is_split() && mask != self.warps[at].alive {
-                    self.warps[at].wait_at_barrier(index, mask);
+                let warp = &mut self.warps[at];
+                let code = &*launch.kernel.code;
+                if mask != warp.alive && (warp.is_split() || warp.others_left_loop(code)) {
+                    warp.split();
+                    warp.wait_at_barrier(index, mask);
                     return self.take_turns(launch, number, memory, costs, totals);
                 }
                 self.arrive(launch, number, index, mask, memory)
