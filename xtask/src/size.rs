@@ -34,7 +34,7 @@ const LINES: &[(&str, usize)] = &[
     ("pagemill-report", 7926),
     ("pagemill-run", 8483),
     ("pagemill-scenario", 6683),
-    ("pagemill-sim", 9597),
+    ("pagemill-sim", 9601),
     ("pagemill-testkit", 1699),
     ("pagemill-trace", 1265),
     ("pagemill-types", 755),

@@ -135,7 +135,7 @@ keys! {
             // A machine has all of these costs or none.
             machine_code: if_any(&["bit_count"], keys!(MachineCode {
                 bit_count, integer_to_float, wide_multiply: section(timing),
-                integer_divide, float32_divide, float32_root, float64_divide: section(timing),
+                integer_divide, float32_divide, float32_root, float64_divide, texture: section(timing),
             })),
             integer, integer_multiply, float32, float64, special, convert: section(timing),
             shared, constant, memory, control: section(timing),

@@ -310,6 +310,8 @@ pub struct MachineCode {
     pub float32_root: InstructionTiming,
     /// Division, root or reciprocal in double precision.
     pub float64_divide: InstructionTiming,
+    /// A fetch of texels for 32 lanes, by the texture unit of the scheduler.
+    pub texture: InstructionTiming,
 }
 
 /// How a slice of L2 changes the words of an atomic.

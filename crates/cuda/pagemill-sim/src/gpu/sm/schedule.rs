@@ -126,7 +126,7 @@ fn schedule_block(
 }
 
 /// Pipes of a scheduler.
-const PIPES: usize = 9;
+const PIPES: usize = 10;
 
 /// A scheduler issues one instruction each cycle, and each of its pipes takes its own cycles: the longest of these is what
 /// other warps see of the block, dealt out to its instructions.

@@ -32,6 +32,7 @@ pub(super) fn timing_of(
         {
             Some((Pipe::Integer, twice(timings.integer)))
         }
+        "tex" | "tld4" => Some((Pipe::Texture, code.texture)),
         "popc" | "clz" | "bfind" | "brev" => Some((Pipe::Special, code.bit_count)),
         "cvt" => conversion(&parts, timings, code),
         "mul" | "mad" if info.class == InstructionClass::IntegerMultiply && ty.ends_with("64") => {

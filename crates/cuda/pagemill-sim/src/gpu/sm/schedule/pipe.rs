@@ -10,4 +10,5 @@ pub(super) enum Pipe {
     Memory,
     Control,
     Constant,
+    Texture,
 }

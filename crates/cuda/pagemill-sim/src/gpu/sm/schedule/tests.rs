@@ -89,6 +89,7 @@ fn with_machine_code() -> InstructionTimings {
             float32_divide: timing(17, 59),
             float32_root: timing(12, 57),
             float64_divide: timing(25, 124),
+            texture: timing(32, 32),
         }),
         ..gtx480().sm.timings
     }
@@ -130,7 +131,7 @@ fn sequences_cost_what_they_are_and_erased_copies_nothing() {
         let cost = schedule(&[single], &with_machine_code())[0];
         (cost.issue_cycles, cost.latency_cycles)
     };
-    use InstructionClass::{Convert, IntegerMultiply, Special};
+    use InstructionClass::{Convert, GlobalMemory, IntegerMultiply, Special};
     assert_eq!(one("popc.b32", Integer, false), (8, 16));
     assert_eq!(one("mov.u32", Integer, true), (0, 0));
     assert_eq!(one("mad.lo.s64", IntegerMultiply, false), (8, 16));
@@ -148,6 +149,7 @@ fn sequences_cost_what_they_are_and_erased_copies_nothing() {
     assert_eq!(one("add.s64", Integer, false), (4, 6));
     assert_eq!(one("cvt.u64.u32", Convert, false), (0, 0));
     assert_eq!(one("sqrt.rn.f64", Special, false), (25, 124));
+    assert_eq!(one("tex.2d.v4.f32.f32", GlobalMemory, false), (32, 32));
 }
 
 #[test]
