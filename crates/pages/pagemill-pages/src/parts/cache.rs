@@ -347,10 +347,9 @@ impl Cache {
         if let Some(slot) = self.find(line) {
             self.counts.store_hits += 1;
             let state = self.touch(slot);
-            state.mark_dirty();
             // Written, so there, without having come from memory.
             state.set_absent(state.absent() & !sectors);
-            return Ok(self.clean_one(slot));
+            return Ok(self.change(slot));
         }
         let (slot, writeback) = self.reserve(at, line)?;
         self.counts.store_misses += 1;
@@ -359,6 +358,16 @@ impl Cache {
         state.set_absent(!sectors);
         // One dirty line for another leaves as many as before.
         Ok(writeback.or_else(|| self.clean_one(slot)))
+    }
+
+    /// Makes the line of `slot` a dirty one; returns what is written back for it.
+    fn change(&mut self, slot: u32) -> Option<u64> {
+        let state = &mut self.lines[slot as usize];
+        if state.is_dirty() {
+            return None;
+        }
+        state.mark_dirty();
+        self.clean_one(slot)
     }
 
     /// Where more lines of a set than may be are dirty: writes one back other than that of `slot`, and returns it.
@@ -378,6 +387,12 @@ impl Cache {
         self.lines[way].last_use &= !Line::DIRTY;
         self.counts.writebacks += 1;
         Some(self.tags[way])
+    }
+
+    /// Changes `line` in place, if it is there. Returns a dirty line of its set that goes down, as [`Cache::store_back`] does.
+    pub fn change_in_place(&mut self, line: u64) -> Option<u64> {
+        let slot = self.find(line)?;
+        self.change(slot)
     }
 
     /// Marks `line` as changed if it is there; returns whether it is.
@@ -403,8 +418,7 @@ impl Cache {
             let state = self.touch(slot);
             state.set_absent(0);
             if is_dirty {
-                state.mark_dirty();
-                self.clean_one(slot);
+                self.change(slot);
             }
         }
         self.counts = counts;

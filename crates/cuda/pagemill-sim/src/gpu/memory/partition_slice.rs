@@ -223,8 +223,10 @@ impl PartitionSlice {
         let changing = Picos(self.cycle.0 * u64::from(cycles));
         let start = self.port.book(at, self.line_busy.max(changing));
         let data = self.load_from(start, line, sectors);
-        self.cache.mark_dirty(line);
-        data + changing
+        let changed = data + changing;
+        let writeback = self.cache.change_in_place(line);
+        self.write_back(changed, writeback);
+        changed
     }
 
     /// Writes sectors of a line, which takes the port for `busy`; returns when the slice has taken them.
