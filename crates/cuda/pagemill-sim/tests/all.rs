@@ -10,6 +10,7 @@ mod gpu_ptx;
 mod gpu_runtime;
 mod gpu_synthetic;
 mod lines;
+mod load_store;
 mod one_gpu;
 mod page_map;
 mod suspended;

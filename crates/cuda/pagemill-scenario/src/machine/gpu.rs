@@ -13,7 +13,7 @@ use pagemill_sim::{
     AfterFullBuffer, AtomicSpec, CpuReturn, DriverCosts, DriverMachine, FaultOrder, FaultSpec,
     GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming, InstructionTimings,
     InterconnectSpec, IssueOrder, L1Loads, MachineCode, Memory, MergeScope, PatternCosts,
-    Placement, SmSpec, SpecError, StallScope, TlbScope, TransactionChain, Translation,
+    Placement, SmSpec, SpecError, StallScope, StoreWay, TlbScope, TransactionChain, Translation,
     TranslationSpec, Validity, WriteBursts,
 };
 use pagemill_types::{PageSize, Picos};
@@ -91,6 +91,9 @@ keys! {
             bytes_per_cycle: bytes,
             let to_sm = "sm_bytes_per_cycle": optional(bytes),
             store_bytes_per_cycle: optional(bytes),
+            sm_stores: if_any(&["sm_store_bytes_per_cycle"], keys!(StoreWay {
+                bytes_per_cycle = "sm_store_bytes_per_cycle", header_bytes = "store_header": bytes,
+            })),
             answer_cycles = "answer": optional(cycles),
         } with { sm_bytes_per_cycle: to_sm.unwrap_or(bytes_per_cycle) })),
         let all = "memory": either("memory", section(memory), part(dram)),
@@ -122,6 +125,8 @@ keys! {
         registers, register_unit, max_registers_per_thread: any_count,
         shared_bytes = "shared_memory", shared_unit = "shared_memory_unit": bytes,
         segment_cycles = "segment": cycles,
+        wide_sectors_per_cycle: optional(any_count),
+        queues_accesses: or_default(boolean),
         shared_replay_cycles = "shared_replay": cycles,
         block_start_cycles = "block_start": cycles,
         block_interval: or_default(time),

@@ -24,7 +24,7 @@ pub use host::waiting::{LaunchEnd, WaitingLaunch};
 pub use machine::{
     AtomicSpec, GmmuSpec, GpuMachine, HostCopies, HostReads, InstructionTiming, InstructionTimings,
     InterconnectSpec, IssueOrder, L1Loads, MachineCode, Memory, PatternCosts, Placement, SmSpec,
-    TlbScope, Translation, WriteBursts,
+    StoreWay, TlbScope, Translation, WriteBursts,
 };
 pub use memory::l2::Writer;
 pub use pagemill_pages::managers::ledger::{

@@ -49,6 +49,7 @@ pub fn gtx480() -> GpuMachine {
         l2_dirty_ways: u32::MAX,
         l2_fetch_bytes: None,
         interconnect: InterconnectSpec {
+            sm_stores: None,
             latency_cycles: 30,
             bytes_per_cycle: 32,
             sm_bytes_per_cycle: 32,
@@ -155,6 +156,8 @@ fn gmmu() -> GmmuSpec {
 /// `count` SMs of compute capability 2.0.
 fn fermi(count: u32) -> SmSpec {
     SmSpec {
+        wide_sectors_per_cycle: None,
+        queues_accesses: false,
         count,
         compute_capability: 20,
         schedulers: 2,

@@ -59,6 +59,8 @@ impl GpuMachine {
         within("sm.shared_memory", sm.shared_bytes, 0, 1 << 24)?;
         within("sm.shared_memory_unit", sm.shared_unit, 1, 1 << 16)?;
         within("sm.segment_cycles", sm.segment_cycles, 0, MAX_CYCLES)?;
+        let wide = sm.wide_sectors_per_cycle.unwrap_or(1);
+        within("sm.wide_sectors_per_cycle", wide, 1, 4)?;
         within(
             "sm.shared_replay_cycles",
             sm.shared_replay_cycles,
@@ -140,27 +142,34 @@ impl GpuMachine {
         )
     }
 
+    fn check_interconnect(&self) -> Result<(), SpecError> {
+        let spec = &self.interconnect;
+        let latencies = [
+            ("latency_cycles", spec.latency_cycles),
+            ("answer_cycles", spec.answer_cycles.unwrap_or_default()),
+        ];
+        for (key, cycles) in latencies {
+            within(&format!("interconnect.{key}"), cycles, 0, MAX_CYCLES)?;
+        }
+        let stores = spec.sm_stores.map(|way| way.bytes_per_cycle);
+        let rates = [
+            ("bytes_per_cycle", spec.bytes_per_cycle),
+            ("sm_bytes_per_cycle", spec.sm_bytes_per_cycle),
+            (
+                "store_bytes_per_cycle",
+                spec.store_bytes_per_cycle.unwrap_or(1),
+            ),
+            ("sm_store_bytes_per_cycle", stores.unwrap_or(1)),
+        ];
+        for (key, rate) in rates {
+            within(&format!("interconnect.{key}"), rate, 1, 1 << 16)?;
+        }
+        let header = spec.sm_stores.map_or(0, |way| way.header_bytes);
+        within("interconnect.store_header", header, 0, 1 << 16)
+    }
+
     fn check_memory(&self) -> Result<(), SpecError> {
-        within(
-            "interconnect.latency_cycles",
-            self.interconnect.latency_cycles,
-            0,
-            MAX_CYCLES,
-        )?;
-        within(
-            "interconnect.bytes_per_cycle",
-            self.interconnect.bytes_per_cycle,
-            1,
-            1 << 16,
-        )?;
-        within(
-            "interconnect.sm_bytes_per_cycle",
-            self.interconnect.sm_bytes_per_cycle,
-            1,
-            1 << 16,
-        )?;
-        let answer = self.interconnect.answer_cycles.unwrap_or_default();
-        within("interconnect.answer_cycles", answer, 0, MAX_CYCLES)?;
+        self.check_interconnect()?;
         let fetch = self.l2_fetch_bytes.unwrap_or(32);
         power_of_two("l2.fetch_bytes", fetch, 32, 128)?;
         match &self.memory {

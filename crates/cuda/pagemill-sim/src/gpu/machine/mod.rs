@@ -354,6 +354,10 @@ pub struct SmSpec {
     pub timings: InstructionTimings,
     /// Cycles the load-store unit needs for each 128-byte segment of a memory instruction.
     pub segment_cycles: u32,
+    /// Whether a warp goes on behind an access that the load-store unit has not taken yet.
+    pub queues_accesses: bool,
+    /// Sectors of a segment that an access by 16 bytes a lane moves in a cycle; `None` where it is as fast as others.
+    pub wide_sectors_per_cycle: Option<u32>,
     /// Cycles for each further pass of a shared-memory access with bank conflicts.
     pub shared_replay_cycles: u32,
     /// Cycles from the end of a block to the start of the one that takes its place.
@@ -380,9 +384,20 @@ pub struct InterconnectSpec {
     /// Bytes a cycle that each partition's port takes of stores, by the sectors that they write; `None` where a store takes what a line
     /// does.
     pub store_bytes_per_cycle: Option<u32>,
+    /// How stores leave each SM; `None` where they take of `bytes_per_cycle` what they write.
+    pub sm_stores: Option<StoreWay>,
     /// The least cycles that the answer to a load takes of what its SM gets, where loads bring the sectors that they touch; `None` where
     /// they bring lines.
     pub answer_cycles: Option<u32>,
+}
+
+/// The way out of an SM for stores: a packet for each line that a store touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreWay {
+    /// Bytes a cycle.
+    pub bytes_per_cycle: u32,
+    /// Bytes of a packet beside its sectors.
+    pub header_bytes: u32,
 }
 
 /// The GPU's memory management unit.

@@ -371,7 +371,14 @@ pub(crate) fn store_busy(machine: &GpuMachine, sectors: u32) -> [Picos; 2] {
     let bytes = sectors.max(1) << SECTOR_SHIFT;
     // A port that takes sectors one after the other has no cycles of whole lines.
     let port = machine.l2_clock.cycles(bytes.into()).0 / u64::from(rate.max(1));
-    [cycles(bytes, interconnect.bytes_per_cycle), Picos(port)]
+    let way_out = match interconnect.sm_stores {
+        Some(way) => {
+            let packet = machine.l2_clock.cycles((bytes + way.header_bytes).into());
+            Picos(packet.0 / u64::from(way.bytes_per_cycle.max(1)))
+        }
+        None => cycles(bytes, interconnect.bytes_per_cycle),
+    };
+    [way_out, Picos(port)]
 }
 
 #[cfg(test)]

@@ -35,7 +35,8 @@ use waiting::Waiting;
 pub(crate) struct Engine {
     spec: SmSpec,
     clock: Clock,
-    segment_time: Picos,
+    /// What the load-store unit takes for these sectors of a segment, and what it takes where lanes have 16 bytes each.
+    segment_busy: [[Picos; 16]; 2],
     starts: BlockStarts,
     heap: EventHeap,
     deferred: DeferredQueue,
@@ -74,13 +75,26 @@ pub(crate) struct Engine {
 /// Segments whose places in the simulated caches are asked for ahead of the one that is sent.
 const WARM_SEGMENTS: usize = 4;
 
+/// What the load-store unit of an SM takes to send a segment, by the sectors that are asked for, a bit each.
+fn segment_busy(machine: &GpuMachine, is_wide: bool) -> [Picos; 16] {
+    let cycles = |count: u32| machine.core_clock.cycles(count.into());
+    let least = cycles(machine.sm.segment_cycles);
+    let rate = machine.sm.wide_sectors_per_cycle.filter(|_| is_wide);
+    std::array::from_fn(|sectors| {
+        rate.map_or(least, |rate| {
+            let moved = cycles(sectors.count_ones());
+            least.max(Picos(moved.0 / u64::from(rate.max(1))))
+        })
+    })
+}
+
 impl Engine {
     pub(crate) fn new(machine: &GpuMachine) -> Self {
         let spec = machine.sm;
         Self {
             spec,
             clock: machine.core_clock,
-            segment_time: machine.core_clock.cycles(u64::from(spec.segment_cycles)),
+            segment_busy: [false, true].map(|is_wide| segment_busy(machine, is_wide)),
             starts: BlockStarts::new(&spec, machine.core_clock),
             heap: EventHeap::default(),
             deferred: DeferredQueue::default(),
@@ -287,7 +301,9 @@ impl Engine {
         };
         let first = slot * self.warps_per_block;
         for warp in first..first + self.warps_per_block {
-            self.warps[warp as usize].phase = Phase::Run;
+            let state = &mut self.warps[warp as usize];
+            state.behind = Picos::ZERO;
+            state.phase = Phase::Run;
             self.heap.push(at, warp);
         }
     }
@@ -420,10 +436,11 @@ impl Engine {
                     if ready > end && self.waits.are_counted() {
                         self.waits.add_slot(warp, state.last_of(slots), ready - end);
                     }
+                    state.behind = state.behind.min(end.saturating_since(ready));
                     self.heap.replace_top(end.max(ready), warp);
                 }
                 None => {
-                    state.arrive(end, Phase::WaitSlots(slots));
+                    state.wait(end, Phase::WaitSlots(slots));
                     self.heap.pop();
                 }
             },
@@ -435,7 +452,7 @@ impl Engine {
                 }
                 // Until it is known when they arrive, the warp waits.
                 None => {
-                    state.arrive(end, Phase::WaitSlots(slots));
+                    state.wait(end, Phase::WaitSlots(slots));
                     self.heap.pop();
                 }
             },
@@ -457,7 +474,7 @@ impl Engine {
             StepEnd::Barrier {
                 released: false, ..
             } => {
-                state.arrive(end, Phase::Barrier);
+                state.wait(end, Phase::Barrier);
                 self.heap.pop();
             }
             StepEnd::Barrier { released: true, .. } => {
@@ -555,10 +572,15 @@ impl Engine {
             self.heap.pop();
             return;
         }
-        state.phase = Phase::Issue;
+        state.arrive(now, Phase::Issue);
         let unit = &mut self.load_store[home.sm as usize];
         if unit.reserved {
-            unit.waiting.push_back(warp);
+            // A warp that does not wait for the unit has put its next instruction there while it executed the one before.
+            let came = match self.spec.queues_accesses {
+                true => now.saturating_since(state.behind),
+                false => now,
+            };
+            unit.wait(came, warp);
             self.heap.pop();
             return;
         }
@@ -610,19 +632,21 @@ impl Engine {
                     return;
                 }
             }
-            // The unit sends a segment in `segment_time`; stores and atomics carry data, and wait for the port into the network as well.
+            // The unit sends a segment in `segment_busy`; stores and atomics carry data, and wait for the port into the network as well.
             state.access.stage = Stage::Issued;
             state.access.next += 1;
-            at += self.segment_time;
+            at +=
+                self.segment_busy[usize::from(state.access.is_wide)][usize::from(request.sectors)];
             if request.kind != AccessKind::Load {
                 at = at.max(path.inject_free_at(sm));
             }
         }
         state.phase = Phase::Run;
+        state.behind += at - state.arrived;
         self.heap.replace_top(at, warp);
         let unit = &mut self.load_store[sm as usize];
         unit.free_at = at;
-        match unit.waiting.pop_front() {
+        match unit.next() {
             Some(next) => self.heap.push(at, next),
             None => unit.reserved = false,
         }

@@ -44,8 +44,10 @@ pub(crate) enum Phase {
 #[repr(C, align(64))]
 pub(crate) struct Warp {
     pub(crate) phase: Phase,
-    /// When the warp arrived at its barrier.
+    /// When the warp arrived where it waits.
     pub(crate) arrived: Picos,
+    /// How long it has waited for the load-store unit, and held it, since it waited for anything else.
+    pub(crate) behind: Picos,
     /// Slots with requests that wait for a translation or a page.
     pending: u64,
     pending_unslotted: u32,
@@ -54,6 +56,9 @@ pub(crate) struct Warp {
     ready: [Picos; SLOTS],
     pending_count: [u16; SLOTS],
 }
+
+/// Bytes of a lane from which on a warp's access passes L1 in parts.
+const WIDE_BYTES: u32 = 16;
 
 /// A memory instruction on its way through the load-store unit.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +71,8 @@ pub(crate) struct PendingAccess {
     pub(crate) slot: u8,
     /// Of an atomic, cycles that L2 changes each segment, on average.
     pub(crate) lanes: u8,
+    /// Whether a lane has 16 bytes or more.
+    pub(crate) is_wide: bool,
     /// What the next segment still has to do.
     pub(crate) stage: Stage,
     /// The instruction of its kernel.
@@ -85,6 +92,7 @@ impl Default for PendingAccess {
             route: Route::Cached,
             slot: NO_SLOT,
             lanes: 0,
+            is_wide: false,
             stage: Stage::Issued,
             instruction: 0,
         }
@@ -104,6 +112,7 @@ impl PendingAccess {
         };
         self.next = 0;
         self.kind = access.kind;
+        self.is_wide = access.lane_bytes >= WIDE_BYTES;
         self.route = Route::of(access, sm.l1_loads);
         self.slot = access.slot.unwrap_or(NO_SLOT);
         self.stage = Stage::Issued;
@@ -180,6 +189,7 @@ impl Default for Warp {
             pending_unslotted: 0,
             ready: [Picos::ZERO; SLOTS],
             arrived: Picos::ZERO,
+            behind: Picos::ZERO,
             access: PendingAccess::default(),
         }
     }
@@ -200,6 +210,13 @@ impl Warp {
     pub(crate) fn arrive(&mut self, at: Picos, phase: Phase) {
         self.arrived = at;
         self.phase = phase;
+    }
+
+    /// As [`Warp::arrive`], for something other than the load-store unit.
+    #[inline]
+    pub(crate) fn wait(&mut self, at: Picos, phase: Phase) {
+        self.arrive(at, phase);
+        self.behind = Picos::ZERO;
     }
 
     /// Data for `slot` is there at `at`.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::gpu::machine::StoreWay;
 use crate::gtx480::gtx480;
 
 fn one_level(machine: &mut GpuMachine) -> (&mut TlbSpec, &mut WalkerSpec) {
@@ -27,7 +28,7 @@ fn the_preset_is_possible() {
 #[test]
 fn impossible_values_are_named() {
     type Spoil = fn(&mut GpuMachine);
-    let cases: [(&str, Spoil); 14] = [
+    let cases: [(&str, Spoil); 16] = [
         ("sm.count", |m| m.sm.count = 0),
         ("sm.count", |m| m.sm.count = 1000),
         ("sm.timings.float64.issue_cycles", |m| {
@@ -39,6 +40,15 @@ fn impossible_values_are_named() {
         ("gmmu.buffer_entries", |m| m.gmmu.buffer_entries = 0),
         ("gmmu.concurrent_migrations", |m| {
             m.gmmu.concurrent_migrations = Some(0)
+        }),
+        ("sm.wide_sectors_per_cycle", |m| {
+            m.sm.wide_sectors_per_cycle = Some(0)
+        }),
+        ("interconnect.sm_store_bytes_per_cycle", |m| {
+            m.interconnect.sm_stores = Some(StoreWay {
+                bytes_per_cycle: 0,
+                header_bytes: 0,
+            })
         }),
         ("l1.line_bytes", |m| m.l1.line_bytes = 64),
         ("l2.size", |m| m.l2.bytes = 1000),

@@ -12,11 +12,24 @@ pub(super) struct Home {
     pub(super) scheduler: u32,
 }
 
-/// The load-store unit of an SM: one warp's memory instruction at a time, in the order they come.
+/// The load-store unit of an SM: one warp's memory instruction at a time, in the order in which warps came to them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoadStore {
     pub(super) free_at: Picos,
     /// A warp has it or will have it when it is free.
     pub(super) reserved: bool,
-    pub(super) waiting: VecDeque<u32>,
+    waiting: VecDeque<(Picos, u32)>,
+}
+
+impl LoadStore {
+    /// `warp`, which came at `at`, waits for the unit.
+    pub(super) fn wait(&mut self, at: Picos, warp: u32) {
+        let place = self.waiting.partition_point(|&(came, _)| came <= at);
+        self.waiting.insert(place, (at, warp));
+    }
+
+    /// The warp that has it next.
+    pub(super) fn next(&mut self) -> Option<u32> {
+        self.waiting.pop_front().map(|(_, warp)| warp)
+    }
 }
