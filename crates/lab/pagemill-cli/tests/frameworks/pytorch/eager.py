@@ -131,15 +131,60 @@ same("waves", lambda a: [torch.fft.rfft(a).abs(), torch.fft.ifft(torch.fft.fft(a
 same("sequence loss", sequence_loss, normal(11, 2, 17), tolerance=1e-4)
 same("sparse", lambda a: [a.relu().to_sparse() @ a.t(), (a.relu().to_sparse_csr() @ a.t()).relu()], x, tolerance=1e-4)
 same("script", lambda a: [scripted(a) for _ in range(3)], x)
+
+
+def stored(a, whole_numbers, at):
+    """Stores and sums at indices, some of them with 64 bits."""
+    a[at] = 7.0
+    a.index_put_((at, at % 17), a[at, 0] + 1, accumulate=True)
+    a[a > 0] *= 2
+    ones = torch.ones_like(whole_numbers)
+    return [a, whole_numbers.scatter_add(0, at[:5, None] % 5, ones), whole_numbers.scatter(0, at[:5, None] % 5, 2 * ones)]
+
+
+def resized(a):
+    """Each way to make an image larger, and its gradient."""
+    ways = ("bilinear", "bicubic", "nearest-exact", "area")
+    return [part for way in ways for part in convolved(F.interpolate, size=(11, 6), mode=way)(a.detach().clone())]
+
+
+def nested(a):
+    """Sequences of two lengths."""
+    made = [torch.nested.nested_tensor([a[:2], a[:5]], layout=layout) for layout in (torch.jagged, torch.strided)]
+    return [torch.nested.to_padded_tensor(2 * each, 0.0) for each in made]
+
+
+z = torch.complex(x, y)
+same("indices", stored, x, whole(0, 50, 5, 7), whole(0, 33, 9), tolerance=1e-4)
+same("resized", resized, image, tolerance=1e-4)
+same("complex", lambda a: [a * a.conj(), a.conj().clone(), a.mH @ a, a.conj().imag + 1, a.real.to(a.dtype)], z, tolerance=1e-4)
+same(
+    "narrow floats", lambda a: [a.to(kind).float() for kind in (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz)], x
+)
+same("nested", nested, x)
+same("quantized", lambda a: torch.quantize_per_tensor(a, 0.1, 0, torch.qint8).dequantize(), x)
+same("weight norm", layer(lambda: nn.utils.parametrizations.weight_norm(nn.Linear(17, 5))), x, tolerance=1e-4)
+same("transforms", lambda a: torch.func.vmap(torch.func.grad(lambda row: row.sin().prod()))(a), x, tolerance=1e-4)
 with profile() as seen:
     same("profiled", torch.sin, x)
 assert "sin" in seen.key_averages().table()
-for wrong in (lambda: x.cuda() @ x.cuda(), lambda: torch.cat([x.cuda(), y[:, :2].cuda()]), lambda: x.cuda() + y[:, :3].cuda()):
+for wrong in (
+    lambda: x.cuda() @ x.cuda(),
+    lambda: torch.cat([x.cuda(), y[:, :2].cuda()]),
+    lambda: x.cuda() + y[:, :3].cuda(),
+    lambda: x.cuda() + y,
+):
     try:
         wrong()
     except RuntimeError:
         continue
-    raise AssertionError("shapes that do not fit")
+    raise AssertionError("shapes or devices that do not fit")
+try:
+    torch.empty(1 << 50, device="cuda")
+except torch.cuda.OutOfMemoryError:
+    pass
+kept = F.dropout(torch.ones(1000, device="cuda"), 0.5)
+assert set(kept.tolist()) == {0.0, 2.0}
 torch.manual_seed(3)
 first = torch.randn(1000, device="cuda")
 second = torch.randn(1000, device="cuda")

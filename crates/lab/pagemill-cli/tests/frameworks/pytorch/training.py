@@ -134,6 +134,35 @@ def pictures(images, y):
     return seen
 
 
+def compiled(x):
+    """`torch.compile` for either device, with sizes that change."""
+    torch._dynamo.reset()
+    net = layers(x.device)
+    run = torch.compile(net, fullgraph=True)
+    run(x).square().mean().backward()
+    return [run(x[:7]).detach(), run(x[:3]).detach(), *(weight.grad for weight in net.parameters())]
+
+
+def optimized(x):
+    """Three steps of each optimizer, of whose weights the mean is kept."""
+    seen = []
+    for name, rate in dict(SGD=0.1, RMSprop=0.01, Adagrad=0.1, Adamax=0.01, NAdam=0.01, RAdam=0.01).items():
+        net = layers(x.device)
+        optimizer, mean = getattr(torch.optim, name)(net.parameters(), lr=rate), torch.optim.swa_utils.AveragedModel(net)
+
+        def loss_of(net=net, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = net(x).square().mean()
+            loss.backward()
+            return loss
+
+        for _ in range(3):
+            optimizer.step(loss_of)
+            mean.update_parameters(net)
+        seen.append(mean(x).detach())
+    return seen
+
+
 same("half precision", mixed, x, y, tolerance=2e-2)
 same("fused", fused, x, y, tolerance=1e-4)
 same("workers", loaded, x, y)
@@ -142,3 +171,5 @@ same("graphs, compiled", repeated, x, tolerance=1e-4)
 same("tuned", tuned, x)
 same("kept", kept, x, tolerance=1e-4)
 same("convolutions, compiled", pictures, normal(8, 3, 8, 8), y[:8], tolerance=1e-3)
+same("compiled", compiled, x, tolerance=1e-4)
+same("optimizers", optimized, x, tolerance=1e-3)

@@ -36,8 +36,22 @@ KEPT_OF_SPARSE = set(
     dense_dim empty empty_like indices is_coalesced permute resize_ resize_as_sparse_ row_indices sparse_dim sparse_resize_
     sparse_resize_and_clear_ unsqueeze values""".split()
 )
+# Of quantized tensors likewise.
+KEPT_OF_QUANTIZED = set(
+    """_empty_affine_quantized _empty_per_channel_affine_quantized _reshape_alias as_strided clone empty empty_like empty_quantized
+    empty_strided q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme set_ squeeze
+    unfold unsqueeze view""".split()
+)
+# Of nested tensors what the wheel does not make of operations with their values.
+ON_CPU_OF_NESTED = set(
+    """_native_multi_head_attention _nested_from_padded_and_nested_example _nested_tensor_softmax_with_shape _safe_softmax _softmax
+    _softmax_backward_data _transform_bias_rescale_qkv _transformer_encoder_layer_fwd add.Tensor all bmm cat div.Tensor
+    linear_backward masked_fill matmul matmul_backward mul.Tensor native_layer_norm native_layer_norm_backward sub.Tensor to_padded_tensor
+    value_selecting_reduction_backward where""".split()
+)
 
-LIBRARIES = {key: torch.library.Library("aten", "IMPL", key) for key in ("CUDA", "SparseCUDA", "SparseCsrCUDA")}
+KEYS = ("CUDA", "SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA", "NestedTensorCUDA")
+LIBRARIES = {key: torch.library.Library("aten", "IMPL", key) for key in KEYS}
 VERBOSE = bool(os.environ.get("PAGEMILL_TORCH_VERBOSE"))
 
 
@@ -53,7 +67,7 @@ def install():
     torch._C._jit_override_can_fuse_on_gpu(False)
     for name in ("_prepare_profiler", "_enable_profiler"):
         setattr(torch.autograd.profiler, name, without_cupti(getattr(torch.autograd.profiler, name)))
-    copy = torch.library.get_kernel("aten::copy_", "CUDA")
+    own = {made.__name__: made for made in (Copy(torch.library.get_kernel("aten::copy_", "CUDA")), Dropout())}
     with warnings.catch_warnings():
         # That it stands before the wheel's is meant.
         warnings.simplefilter("ignore")
@@ -61,11 +75,11 @@ def install():
             base = name.partition(".")[0]
             if base in KEPT:
                 continue
-            made = Copy(copy) if name == "copy_" else OnCpu(name) if base in ON_CPU else Compiled(name)
+            made = own[name] if name in own else OnCpu(name) if base in ON_CPU else Compiled(name)
             LIBRARIES["CUDA"].impl(name, made, "CUDA")
-        for key in ("SparseCUDA", "SparseCsrCUDA"):
+        for key in KEYS[1:]:
             for name in names_of(key):
-                if name.partition(".")[0] not in KEPT_OF_SPARSE:
+                if is_on_cpu(key, name):
                     LIBRARIES[key].impl(name, OnCpu(name), key)
 
 
@@ -73,6 +87,13 @@ def names_of(key):
     prefix = "aten::"
     names = torch._C._dispatch_get_registrations_for_dispatch_key(key)
     return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+
+
+def is_on_cpu(key, name):
+    base = name.partition(".")[0]
+    if key == "NestedTensorCUDA":
+        return name in ON_CPU_OF_NESTED or base in ON_CPU_OF_NESTED
+    return base not in (KEPT_OF_QUANTIZED if key == "QuantizedCUDA" else KEPT_OF_SPARSE)
 
 
 def without_cupti(function):
@@ -181,6 +202,39 @@ def fused_adam(*tensors, lr, grad_scale=None, found_inf=None, has_own_decay=Fals
         into.copy_(torch.where(found_inf != 0, old, into))
 
 
+def weight_norm_backward(gradient, weights, lengths, norms, dim):
+    others = [each for each in range(weights.dim()) if each != dim]
+    along = (gradient * weights).sum(others, keepdim=True) / norms
+    of_weights = lengths / norms * (gradient - weights * along / norms)
+    return of_weights.to(weights.dtype), along.to(lengths.dtype)
+
+
+def index_put(into, indices, values, accumulate=False, unsafe=False):
+    return torch.ops.aten.index_put_(into, indices, values, accumulate)
+
+
+def gradient_of(forward, values, gradient):
+    # The thread that PyTorch has for the GPU's gradients may wait for this one.
+    with torch.autograd.set_multithreading_enabled(False):
+        return torch.func.vjp(forward, values)[1](gradient)[0]
+
+
+def made_of(name):
+    from torch._decomp import decomposition_table
+
+    return decomposition_table[operation(name)]
+
+
+def upsample_backward(name, gradient, size, before, *rest):
+    return gradient_of(lambda values: made_of(name)(values, size, *rest), gradient.new_zeros(before), gradient)
+
+
+def adaptive_pool_backward(gradient, values):
+    return gradient_of(lambda values: made_of("_adaptive_avg_pool2d")(values, gradient.shape[-2:]), values, gradient)
+
+
+UPSAMPLINGS = """upsample_linear1d upsample_bilinear2d upsample_bicubic2d upsample_trilinear3d upsample_nearest1d upsample_nearest3d
+    _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d""".split()
 # What operations consist of that Inductor does not know.
 PARTS = {
     "_foreach_norm": norms,
@@ -192,6 +246,10 @@ PARTS = {
     "_thnn_fused_lstm_cell_backward_impl": lstm_cell_backward,
     "_thnn_fused_gru_cell": gru_cell,
     "_thnn_fused_gru_cell_backward": gru_cell_backward,
+    "_index_put_impl": index_put,
+    "_adaptive_avg_pool2d_backward": adaptive_pool_backward,
+    "_weight_norm_interface_backward": weight_norm_backward,
+    **{f"{name}_backward": functools.partial(upsample_backward, name) for name in UPSAMPLINGS},
 }
 
 
@@ -200,9 +258,11 @@ class Running(threading.local):
 
     def __init__(self):
         self.operations = []
+        self.compiles = False
 
 
 RUNNING = Running()
+COMPILES = threading.Lock()
 
 
 class Compiled:
@@ -238,10 +298,13 @@ class Compiled:
                 # Sizes that depend on values, or arguments that do not fit, of which the CPU says so.
                 return self.on_cpu(*args, **kwargs)
         program = self.programs.get(arguments.key)
+        if program is None and RUNNING.compiles:
+            # What compiles wants a value.
+            return self.on_cpu.run(*args, **kwargs)
         if program is None:
-            # Until it is compiled, the CPU does other calls of the same kind.
-            self.programs[arguments.key] = self.on_cpu.run
-            program = self.programs[arguments.key] = self.compile(arguments)
+            with COMPILES:
+                program = self.programs.get(arguments.key) or self.compile(arguments)
+                self.programs[arguments.key] = program
         if program == self.on_cpu.run:
             results = self.on_cpu(*args, **kwargs)
             return results if self.written else self.laid_out(results, arguments)
@@ -299,7 +362,8 @@ class Compiled:
             try:
                 results = pytree.tree_leaves(call(self.operation, args, kwargs))
                 return [(result.shape, result.stride()) for result in results]
-            except Exception:
+            except Exception as error:
+                refuse_devices(self.__name__, error)
                 # It depends on values, or is of another kind: the CPU's will do.
                 return []
 
@@ -310,19 +374,25 @@ class Compiled:
         try:
             return apart(lambda: self.compile_here(arguments))
         except Exception as error:
-            # What is wrong with the arguments, the CPU says.
+            refuse_devices(self.__name__, error)
+            # What else is wrong with the arguments, the CPU says.
             if VERBOSE:
                 say(f"cannot compile torch.{self.__name__}: {error!r}")
             return self.on_cpu.run
 
     def compile_here(self, arguments):
+        from torch._decomp import decomposition_table
         from torch._inductor.compile_fx import compile_fx_inner
         from torch._inductor.decomposition import select_decomp_table
         from torch._inductor.lowering import lowerings
         from torch.fx.experimental.proxy_tensor import make_fx
         from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-        if self.part is None and getattr(lowerings.get(self.operation), "_is_fallback_handler", False):
+        decompositions, lowered = dict(select_decomp_table()), lowerings.get(self.operation)
+        is_left = getattr(lowered, "_is_fallback_handler", False)
+        if (lowered is None or is_left) and self.operation in decomposition_table:
+            decompositions.setdefault(self.operation, decomposition_table[self.operation])
+        elif self.part is None and is_left:
             # Inductor would call the wheel's, and expect its layout of the results.
             return self.on_cpu.run
 
@@ -336,7 +406,7 @@ class Compiled:
             with mode:
                 examples = arguments.examples()
                 functional = torch.func.functionalize(traced, remove="mutations_and_views")
-                module = make_fx(functional, decomposition_table=select_decomp_table())(*examples)
+                module = make_fx(functional, decomposition_table=decompositions)(*examples)
             for node in module.graph.nodes:
                 # Kernels are named after it.
                 node.meta.setdefault("original_aten", self.operation)
@@ -384,6 +454,12 @@ class Arguments:
         return [example_of(tensor) for tensor in self.tensors]
 
 
+def refuse_devices(name, error):
+    """The CPU would take arguments of both devices."""
+    if "same device" in str(error):
+        raise RuntimeError(f"torch.{name}: {error}") from error
+
+
 def in_tensor(number):
     return torch.tensor(number, dtype=torch.float64, device="cpu")
 
@@ -413,7 +489,7 @@ def apart(work):
     log = logging.getLogger("torch._subclasses.fake_tensor")
 
     def run():
-        log.disabled = True
+        RUNNING.compiles = log.disabled = True
         try:
             outcome.extend((work(), None))
         except BaseException as error:
@@ -451,7 +527,8 @@ class OnCpu:
         def to_cpu(value):
             if isinstance(value, torch.Tensor) and value.is_cuda:
                 devices.append(value.device)
-                pairs.append((value, value.detach().cpu()))
+                own = value.detach()
+                pairs.append((value, (own.contiguous() if own.is_nested else own).cpu()))
                 return pairs[-1][1]
             if isinstance(value, torch.device):
                 devices.append(value)
@@ -494,6 +571,19 @@ def cpu_generator(generator):
     return torch.Generator("cpu").manual_seed((seed * 0x9E3779B97F4A7C15 + offset) % 2**63)
 
 
+class Dropout:
+    """The CPU draws what stays: the rest is a kernel."""
+
+    __name__ = "native_dropout"
+
+    def __call__(self, values, chance, train):
+        kept = torch.ones_like(values, dtype=torch.bool)
+        if train is False:
+            return values.clone(), kept
+        kept.bernoulli_(1 - chance)
+        return torch.ops.aten.native_dropout_backward(values, kept, 1 / (1 - chance) if chance < 1 else 0.0), kept
+
+
 class Copy:
     """Copies: those of memory stay PyTorch's, those with conversion or other strides are kernels."""
 
@@ -506,11 +596,16 @@ class Copy:
     def __call__(self, into, source, non_blocking=False):
         if into.numel() == 0 or is_of_memory(into, source):
             return self.of_memory(into, source, non_blocking)
+        if source.is_neg():
+            source = torch._neg_view(source).neg()
+        if into.is_neg():
+            torch._neg_view(into).copy_(source.neg())
+            return into
         if into.device == source.device:
-            return self.kernel(into, source)
+            return self.by_parts(into, source) if into.is_complex() or source.is_complex() else self.kernel(into, source)
         if into.is_cuda and source.is_cuda:
             return self(into, source.to(into.dtype).expand(into.shape).contiguous().to(into.device))
-        source = source.resolve_conj().resolve_neg()
+        source = source.resolve_conj()
         if into.is_cuda:
             source = source.to(into.dtype).expand(into.shape).contiguous()
             if is_of_memory(into, source):
@@ -518,6 +613,12 @@ class Copy:
             return self.kernel(into, self.of_memory(torch.empty_like(source, device=into.device), source, False))
         source = source.contiguous()
         return into.copy_(self.of_memory(torch.empty_like(source, device="cpu"), source, False))
+
+    def by_parts(self, into, source):
+        into.real.copy_(source.real)
+        if into.is_complex():
+            into.imag.copy_(source.imag) if source.is_complex() else into.imag.zero_()
+        return into
 
     def of_memory(self, into, source, non_blocking):
         self.original.call_boxed(torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA), into, source, non_blocking)

@@ -59,6 +59,34 @@ def settle_sources(codecache):
     codecache._load_triton_kernel_from_source = load_by_name
 
 
+def settle_graph(module):
+    call = module.GraphLowering.call_function
+    others = dict(max_autotune_gemm_backends="ATEN,TRITON,CPP", max_autotune_conv_backends="ATEN,TRITON,CPP")
+
+    def call_function(self, target, args, kwargs):
+        # Of a product of the CPU's Triton has no template: PyTorch's own does it.
+        made = self.current_node.meta.get("val")
+        if getattr(getattr(made, "device", None), "type", None) != "cpu":
+            return call(self, target, args, kwargs)
+        with module.config.patch(others):
+            return call(self, target, args, kwargs)
+
+    module.GraphLowering.call_function = call_function
+
+
+def settle_scatters(utils):
+    asks, lacks = utils.use_scatter_fallback, utils.needs_fallback_due_to_atomic_add_limitations
+    int64, narrower = utils.torch.int64, utils.torch.int32
+
+    def use_scatter_fallback(operation, reduction, own, *rest):
+        # Stores alone need no atomic.
+        return reduction is not None and asks(operation, reduction, narrower if own == int64 else own, *rest)
+
+    utils.use_scatter_fallback = use_scatter_fallback
+    # PTX adds 64 bits.
+    utils.needs_fallback_due_to_atomic_add_limitations = lambda kind: kind != int64 and lacks(kind)
+
+
 def settle_decompositions(module):
     own("pagemill_convolution").install(module.decompositions)
 
@@ -92,7 +120,9 @@ class Finder:
         "torch._inductor.codecache": settle_sources,
         "torch._inductor.config": settle_inductor,
         "torch._inductor.decomposition": settle_decompositions,
+        "torch._inductor.graph": settle_graph,
         "torch._inductor.runtime.triton_heuristics": settle_heuristics,
+        "torch._inductor.utils": settle_scatters,
         "triton.testing": settle_testing,
     }
 
