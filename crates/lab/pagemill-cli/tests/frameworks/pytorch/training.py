@@ -163,6 +163,18 @@ def optimized(x):
     return seen
 
 
+def grouped(x):
+    """One of one process."""
+    if not x.is_cuda:
+        return F.batch_norm(x, None, None, training=True)
+    with tempfile.TemporaryDirectory() as folder:
+        torch.distributed.init_process_group("nccl", init_method=f"file://{folder}/group", rank=0, world_size=1)
+        net = nn.SyncBatchNorm(16).cuda()
+        result = nn.parallel.DistributedDataParallel(net)(x).detach()
+        torch.distributed.destroy_process_group()
+    return result
+
+
 same("half precision", mixed, x, y, tolerance=2e-2)
 same("fused", fused, x, y, tolerance=1e-4)
 same("workers", loaded, x, y)
@@ -173,3 +185,4 @@ same("kept", kept, x, tolerance=1e-4)
 same("convolutions, compiled", pictures, normal(8, 3, 8, 8), y[:8], tolerance=1e-3)
 same("compiled", compiled, x, tolerance=1e-4)
 same("optimizers", optimized, x, tolerance=1e-3)
+same("group", grouped, x, tolerance=1e-4)

@@ -213,6 +213,52 @@ def index_put(into, indices, values, accumulate=False, unsafe=False):
     return torch.ops.aten.index_put_(into, indices, values, accumulate)
 
 
+def by_channel(values, like):
+    return None if values is None else values.view(-1, *[1] * (like.dim() - 2))
+
+
+def without_channel(values):
+    return [0, *range(2, values.dim())]
+
+
+def norm_stats(values, eps):
+    variance, mean = torch.var_mean(values.float(), without_channel(values), correction=0)
+    return mean, (variance + eps).rsqrt()
+
+
+def norm_of_all(_, means, inverses, running_mean, running_variance, momentum, eps, counts):
+    """Of processes, each of which has a row."""
+    total = counts.sum()
+    shares = (counts / total)[:, None]
+    mean = (means * shares).sum(0)
+    variance = ((inverses**-2 - eps + (means - mean) ** 2) * shares).sum(0)
+    if running_mean is not None:
+        running_mean.lerp_(mean.to(running_mean.dtype), momentum)
+        running_variance.lerp_((variance * total / (total - 1)).to(running_variance.dtype), momentum)
+    return mean, (variance + eps).rsqrt()
+
+
+def norm_values(values, weight, bias, mean, inverse, eps):
+    mean, inverse, weight, bias = (by_channel(each, values) for each in (mean, inverse, weight, bias))
+    result = (values - mean) * inverse * (1 if weight is None else weight)
+    return (result if bias is None else result + bias).to(values.dtype)
+
+
+def norm_backward_sums(gradient, values, mean, inverse, weight, *wanted):
+    dims = without_channel(values)
+    of_bias = gradient.float().sum(dims)
+    along = (gradient * (values - by_channel(mean, values))).float().sum(dims)
+    return of_bias, along, along * inverse, of_bias
+
+
+def norm_backward_values(gradient, values, mean, inverse, weight, of_bias, along, counts):
+    total = counts.sum()
+    parts = (mean, inverse, weight, of_bias / total, along / total * inverse**2)
+    mean, inverse, weight, of_bias, along = (by_channel(each, values) for each in parts)
+    result = (gradient - of_bias - (values - mean) * along) * inverse * (1 if weight is None else weight)
+    return result.to(values.dtype)
+
+
 def gradient_of(forward, values, gradient):
     # The thread that PyTorch has for the GPU's gradients may wait for this one.
     with torch.autograd.set_multithreading_enabled(False):
@@ -247,6 +293,11 @@ PARTS = {
     "_thnn_fused_gru_cell": gru_cell,
     "_thnn_fused_gru_cell_backward": gru_cell_backward,
     "_index_put_impl": index_put,
+    "batch_norm_stats": norm_stats,
+    "batch_norm_gather_stats_with_counts": norm_of_all,
+    "batch_norm_elemt": norm_values,
+    "batch_norm_backward_reduce": norm_backward_sums,
+    "batch_norm_backward_elemt": norm_backward_values,
     "_adaptive_avg_pool2d_backward": adaptive_pool_backward,
     "_weight_norm_interface_backward": weight_norm_backward,
     **{f"{name}_backward": functools.partial(upsample_backward, name) for name in UPSAMPLINGS},
@@ -275,7 +326,7 @@ class Compiled:
         self.part = PARTS.get(name.partition(".")[0].removesuffix("_"))
         self.programs, self.shapes, self.layouts = {}, {}, {}
         schema = self.operation._schema
-        self.outs = [argument.name for argument in schema.arguments if argument.is_out]
+        self.outs = [each.name for each in schema.arguments if each.is_out and str(each.type) == "Tensor"]
         self.written = [(place, argument.name) for place, argument in enumerate(schema.arguments) if writes(argument)]
         self.is_single = [str(result.type) for result in schema.returns] == ["Tensor"]
         self.is_list = [str(result.type) for result in schema.returns] == ["List[Tensor]"]

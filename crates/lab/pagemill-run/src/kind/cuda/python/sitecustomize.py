@@ -91,6 +91,22 @@ def settle_decompositions(module):
     own("pagemill_convolution").install(module.decompositions)
 
 
+def settle_groups(module):
+    make, defaults = module._new_process_group_helper, module.Backend.default_device_backend_map
+
+    def make_by_gloo(size, rank, ranks, backend, *rest, **named):
+        if "nccl" in str(backend).lower():
+            own("pagemill_torch").say_once(
+                "torch.distributed: NCCL wants NVIDIA's own driver, so gloo passes tensors between processes, and its time is not simulated"
+            )
+            backend, named = module.Backend.GLOO, {**named, "backend_options": None, "device_id": None}
+        return make(size, rank, ranks, backend, *rest, **named)
+
+    module._new_process_group_helper = make_by_gloo
+    if defaults.get("cuda") == "nccl":
+        defaults["cuda"] = module.Backend.GLOO
+
+
 def settle_torch(torch):
     if torch.version.cuda is None:
         return
@@ -102,7 +118,7 @@ def settle_torch(torch):
 
 
 def own(name):
-    return load(name, importlib.machinery.PathFinder.find_spec(name, [HERE]))
+    return sys.modules.get(name) or load(name, importlib.machinery.PathFinder.find_spec(name, [HERE]))
 
 
 def load(name, spec):
@@ -117,6 +133,7 @@ class Finder:
 
     settlements = {
         "torch": settle_torch,
+        "torch.distributed.distributed_c10d": settle_groups,
         "torch._inductor.codecache": settle_sources,
         "torch._inductor.config": settle_inductor,
         "torch._inductor.decomposition": settle_decompositions,
