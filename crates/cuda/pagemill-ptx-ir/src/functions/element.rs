@@ -3,7 +3,7 @@
 use super::narrow_floats;
 use crate::code::Element;
 use crate::float::{canonical32, canonical64};
-use half::{bf16, f16};
+use half::f16;
 
 impl Element {
     /// Elements in a register.
@@ -27,19 +27,30 @@ impl Element {
         }
     }
 
-    /// Element `index` of a register.
-    #[inline]
+    /// Element `index` of a register. Products of matrices, which need hundreds, have it in their loops.
+    #[inline(always)]
     pub fn float(self, register: u64, index: usize) -> f64 {
-        let bits = (register >> (32 / self.per_register() * index)) as u32;
+        let bits = register as u32;
         match self {
-            Self::F16 => f16::from_bits(bits as u16).to_f64(),
-            Self::Bf16 => bf16::from_bits(bits as u16).to_f64(),
-            Self::E5m2 => narrow_floats::decode(bits as u8, narrow_floats::E5M2),
-            Self::E4m3 => narrow_floats::decode(bits as u8, narrow_floats::E4M3),
+            Self::Bf16 => f32::from_bits(bits >> (16 * index) << 16).into(),
             // The lower bits of the fraction are not looked at.
             Self::Tf32 => f32::from_bits(bits & 0xffff_e000).into(),
             Self::F64 => f64::from_bits(register),
+            Self::F16 | Self::E5m2 | Self::E4m3 => self.narrow_float(bits, index),
             _ => f32::from_bits(bits).into(),
+        }
+    }
+
+    #[inline]
+    fn narrow_float(self, register: u32, index: usize) -> f64 {
+        match self {
+            Self::E5m2 => {
+                narrow_floats::decode((register >> (8 * index)) as u8, narrow_floats::E5M2)
+            }
+            Self::E4m3 => {
+                narrow_floats::decode((register >> (8 * index)) as u8, narrow_floats::E4M3)
+            }
+            _ => f16::from_bits((register >> (16 * index)) as u16).to_f64(),
         }
     }
 

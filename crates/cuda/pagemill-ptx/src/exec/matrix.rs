@@ -15,6 +15,7 @@
 //! that its vendor states. Integer sums are exact, and wrap around or stop at the ends of their range.
 
 use super::access::{Stores, Target, resolve};
+use super::dispatch::{Wide, widest};
 use crate::exec::trap::{Fault, TrapKind};
 use pagemill_ptx_ir::code::{
     AddressOperand, Element, MatrixInst, MatrixLoad, MatrixProduct, MatrixTile, ProductForm,
@@ -41,7 +42,7 @@ pub(super) fn execute(
             Ok(())
         }
         MatrixInst::Multiply(product) => {
-            multiply_floats(product, frame);
+            widest(Floats { product, frame });
             Ok(())
         }
         MatrixInst::Load(load) => load_matrices(load, frame, stores, instruction),
@@ -76,9 +77,10 @@ const ROWS_MAX: usize = 16;
 const COLUMNS: usize = 8;
 const DEPTH_MAX: usize = 64;
 
-type Cells<T> = Vec<[T; DEPTH_MAX]>;
+type Cells = Vec<[i64; DEPTH_MAX]>;
 
 /// A matrix out of the registers of all lanes: `put` is called with the place of each element and its register's bits.
+#[inline(always)]
 fn gather(
     frame: &Frame<'_>,
     element: Element,
@@ -99,27 +101,23 @@ fn gather(
 }
 
 /// Rows of A, and columns of B.
-fn factors<T: Copy>(
-    product: &MatrixProduct,
-    frame: &Frame<'_>,
-    zero: T,
-    read: impl Fn(Element, u64, usize) -> T,
-) -> (Cells<T>, Cells<T>) {
+fn factors(product: &MatrixProduct, frame: &Frame<'_>) -> (Cells, Cells) {
     let form = &product.form;
-    let mut a = vec![[zero; DEPTH_MAX]; ROWS_MAX];
-    let mut b = vec![[zero; DEPTH_MAX]; COLUMNS];
+    let mut a = vec![[0; DEPTH_MAX]; ROWS_MAX];
+    let mut b = vec![[0; DEPTH_MAX]; COLUMNS];
     gather(frame, form.a, &product.a, |lane, register, index, bits| {
         let (row, column) = place_in_a(form, lane, register, index);
-        a[row][column] = read(form.a, bits, index);
+        a[row][column] = form.a.integer(bits, index);
     });
     gather(frame, form.b, &product.b, |lane, register, index, bits| {
         let (row, column) = place_in_b(form, lane, register, index);
-        b[column][row] = read(form.b, bits, index);
+        b[column][row] = form.b.integer(bits, index);
     });
     (a, b)
 }
 
 /// Writes D: `result` gives the bits of the element at a place, shifted to its index in the register.
+#[inline(always)]
 fn scatter(
     product: &MatrixProduct,
     frame: &mut Frame<'_>,
@@ -143,30 +141,49 @@ fn scatter(
     }
 }
 
-fn multiply_floats(product: &MatrixProduct, frame: &mut Frame<'_>) {
-    let form = &product.form;
-    let (a, b) = factors(product, frame, 0.0, Element::float);
-    let mut sums = [[0.0f64; COLUMNS]; ROWS_MAX];
-    gather(frame, form.c, &product.c, |lane, register, index, bits| {
-        let (row, column) = place_in_c(form.c, lane, register, index);
-        sums[row][column] = form.c.float(bits, index);
-    });
-    for (row, sums) in sums.iter_mut().enumerate() {
-        for (column, sum) in sums.iter_mut().enumerate() {
-            for (x, y) in a[row].iter().zip(&b[column]).take(form.depth) {
-                // The same where the product is exact.
-                *sum = x.mul_add(*y, *sum);
+struct Floats<'a, 'b> {
+    product: &'a MatrixProduct,
+    frame: &'a mut Frame<'b>,
+}
+
+impl Wide for Floats<'_, '_> {
+    #[inline(always)]
+    fn work(self) {
+        let Self { product, frame } = self;
+        let form = &product.form;
+        let mut a = [[0.0f64; DEPTH_MAX]; ROWS_MAX];
+        // By rows: what is added to a row of sums at a time lies together.
+        let mut b = [[0.0f64; COLUMNS]; DEPTH_MAX];
+        let mut sums = [[0.0f64; COLUMNS]; ROWS_MAX];
+        gather(frame, form.a, &product.a, |lane, register, index, bits| {
+            let (row, column) = place_in_a(form, lane, register, index);
+            a[row][column] = form.a.float(bits, index);
+        });
+        gather(frame, form.b, &product.b, |lane, register, index, bits| {
+            let (row, column) = place_in_b(form, lane, register, index);
+            b[row][column] = form.b.float(bits, index);
+        });
+        gather(frame, form.c, &product.c, |lane, register, index, bits| {
+            let (row, column) = place_in_c(form.c, lane, register, index);
+            sums[row][column] = form.c.float(bits, index);
+        });
+        for (row, sums) in a.iter().zip(&mut sums).take(form.rows) {
+            for (x, ys) in row.iter().zip(&b).take(form.depth) {
+                for (sum, y) in sums.iter_mut().zip(ys) {
+                    // The same where the product is exact.
+                    *sum = x.mul_add(*y, *sum);
+                }
             }
         }
+        scatter(product, frame, |row, column, index| {
+            form.d.encode(sums[row][column], index)
+        });
     }
-    scatter(product, frame, |row, column, index| {
-        form.d.encode(sums[row][column], index)
-    });
 }
 
 fn multiply_integers(product: &MatrixProduct, frame: &mut Frame<'_>) {
     let form = &product.form;
-    let (a, b) = factors(product, frame, 0, Element::integer);
+    let (a, b) = factors(product, frame);
     let mut sums = [[0i64; COLUMNS]; ROWS_MAX];
     gather(frame, form.c, &product.c, |lane, register, index, bits| {
         let (row, column) = place_in_c(form.c, lane, register, index);
