@@ -36,7 +36,7 @@ pub const LONGER: &[Longer] = &[
     Longer("crates/cuda/pagemill-ptx-native/src/emit/lanes.rs", 632),
     Longer("crates/cuda/pagemill-ptx/tests/conformance/tensor.rs", 665),
     Longer("crates/cuda/pagemill-scenario/tests/errors/main.rs", 644),
-    Longer("crates/cuda/pagemill-sim/src/gpu/sm/run.rs", 686),
+    Longer("crates/cuda/pagemill-sim/src/gpu/sm/run.rs", 604),
     Longer("crates/net/pagemill-nic/src/interface.rs", 690),
     Longer("crates/net/pagemill-nic/src/rank.rs", 729),
     Longer("crates/pages/pagemill-pages/src/managers/ranges.rs", 623),

@@ -28,9 +28,14 @@ impl Warp {
         pause.saturating_sub(self.executed)
     }
 
+    /// Whether the lanes of `mask`, which are at a barrier, wait while others of their warp run.
+    pub(crate) fn leaves_others(&self, mask: u32, code: &Code) -> bool {
+        mask != self.alive && (self.is_split() || self.others_left_loop(code))
+    }
+
     /// Whether the current path, which is past a barrier, is within a loop that other lanes have left: they wait behind it.
     /// Of a barrier that a branch forward goes around, nothing behind leads back.
-    pub(crate) fn others_left_loop(&self, code: &Code) -> bool {
+    fn others_left_loop(&self, code: &Code) -> bool {
         let Path { pc, reconverge, .. } = self.path;
         let insts = &code.stream(self.stepped).insts;
         let end = (reconverge as usize).min(insts.len());
@@ -39,9 +44,10 @@ impl Warp {
         rest.iter().any(leads_back)
     }
 
-    /// Lets the lanes of `mask` on the current path of a split warp wait behind entry `index` of the barrier table; the
-    /// others of the path take their turn.
+    /// Lets the lanes of `mask` on the current path wait behind entry `index` of the barrier table; the others of the warp take
+    /// their turn.
     pub(crate) fn wait_at_barrier(&mut self, index: u32, mask: u32) {
+        self.split();
         self.detach(mask, self.path.pc, Some(Meeting::Barrier { index }));
         self.park(None);
     }

@@ -422,11 +422,8 @@ impl Block {
             }
             Stop::Barrier { index, mask } => {
                 self.warps[at].accesses += 1;
-                let warp = &mut self.warps[at];
-                let code = &*launch.kernel.code;
-                if mask != warp.alive && (warp.is_split() || warp.others_left_loop(code)) {
-                    warp.split();
-                    warp.wait_at_barrier(index, mask);
+                if self.warps[at].leaves_others(mask, &launch.kernel.code) {
+                    self.warps[at].wait_at_barrier(index, mask);
                     return self.take_turns(launch, number, memory, costs, totals);
                 }
                 self.arrive(launch, number, index, mask, memory)

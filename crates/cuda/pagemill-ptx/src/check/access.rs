@@ -7,7 +7,7 @@ use super::rows::{Row, RowTouch, Rows};
 use super::shadow::{Shadow, Valid};
 use super::{BlockCheck, Checker, Place};
 use crate::exec::access::{Stores, Target, lane_addresses, resolve};
-use crate::exec::dispatch::{self, Wide};
+use crate::exec::width::{Wide, widest};
 use crate::memory::DeviceMemory;
 use pagemill_ptx_ir::code::{AccessKind, MemoryInst};
 use pagemill_ptx_ir::line::{Frame, LANE_BITS, LANES, Line, lanes_of};
@@ -241,14 +241,14 @@ impl Parts<'_> {
                 if step.is_strong && !step.is_of_block {
                     self.meet_in_global(step, addresses, mask);
                 }
-                dispatch::widest(Global(self, step, addresses, mask));
+                widest(Global(self, step, addresses, mask));
             }
             Target::Shared if self.has_neighbors => {}
             Target::Shared => {
                 if step.is_strong {
                     self.meet_in_shared(step, addresses, mask);
                 }
-                dispatch::widest(Shared(self, step, addresses, mask));
+                widest(Shared(self, step, addresses, mask));
             }
             Target::Mixed => {
                 for lane in lanes_of(mask) {

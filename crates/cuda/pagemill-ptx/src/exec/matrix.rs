@@ -15,7 +15,7 @@
 //! that its vendor states. Integer sums are exact, and wrap around or stop at the ends of their range.
 
 use super::access::{Stores, Target, resolve};
-use super::dispatch::{Wide, widest};
+use super::width::{Wide, widest};
 use crate::exec::trap::{Fault, TrapKind};
 use pagemill_ptx_ir::code::{
     AddressOperand, Element, MatrixInst, MatrixLoad, MatrixProduct, MatrixTile, ProductForm,

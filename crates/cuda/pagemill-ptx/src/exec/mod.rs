@@ -28,3 +28,4 @@ pub(crate) mod trap;
 pub(crate) mod warp;
 pub(crate) mod warp_wide;
 pub(crate) mod watch;
+pub(crate) mod width;

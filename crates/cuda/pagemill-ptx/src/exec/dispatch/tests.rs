@@ -29,7 +29,7 @@ fn execute(level: Level, inst: &Inst, registers: &mut Registers, mask: u32) {
 }
 
 fn levels() -> &'static [Level] {
-    match detect() {
+    match level() {
         Level::Baseline => &[],
         Level::Avx2 => &[Level::Avx2],
         Level::Avx512 => &[Level::Avx2, Level::Avx512],

@@ -25,11 +25,15 @@ const MODULE_PATH: &str = "PYTHONPATH";
 /// The folder of [`MODULES`].
 const MODULE_FOLDER: &str = "python";
 /// What Python programs find in their path: the first is imported at their start.
-const MODULES: [(&str, &str); 3] = [
+const MODULES: [(&str, &str); 4] = [
     ("sitecustomize.py", include_str!("python/sitecustomize.py")),
     (
         "pagemill_convolution.py",
         include_str!("python/pagemill_convolution.py"),
+    ),
+    (
+        "pagemill_parts.py",
+        include_str!("python/pagemill_parts.py"),
     ),
     (
         "pagemill_torch.py",

@@ -1,5 +1,6 @@
 //! Where warps live, and what those of an SM share.
 
+use crate::gpu::machine::GpuMachine;
 use pagemill_types::Picos;
 use std::collections::VecDeque;
 
@@ -32,4 +33,20 @@ impl LoadStore {
     pub(super) fn next(&mut self) -> Option<u32> {
         self.waiting.pop_front().map(|(_, warp)| warp)
     }
+}
+
+/// Segments whose places in the simulated caches are asked for ahead of the one that is sent.
+pub(super) const WARM_SEGMENTS: usize = 4;
+
+/// What the load-store unit of an SM takes to send a segment, by the sectors that are asked for, a bit each.
+pub(super) fn segment_busy(machine: &GpuMachine, is_wide: bool) -> [Picos; 16] {
+    let cycles = |count: u32| machine.core_clock.cycles(count.into());
+    let least = cycles(machine.sm.segment_cycles);
+    let rate = machine.sm.wide_sectors_per_cycle.filter(|_| is_wide);
+    std::array::from_fn(|sectors| {
+        rate.map_or(least, |rate| {
+            let moved = cycles(sectors.count_ones());
+            least.max(Picos(moved.0 / u64::from(rate.max(1))))
+        })
+    })
 }

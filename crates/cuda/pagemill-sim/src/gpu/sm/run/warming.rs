@@ -1,7 +1,8 @@
 //! What the host's caches are asked for ahead. The state of many warps and of the simulated caches is more than they hold, and
 //! each event waits for a few lines of it, one after the other, unless they are on their way by then.
 
-use super::{Engine, WARM_SEGMENTS};
+use super::Engine;
+use super::units::WARM_SEGMENTS;
 use crate::gpu::memory::path::MemoryPath;
 use crate::gpu::stream::GridStream;
 
