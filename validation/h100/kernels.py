@@ -28,6 +28,7 @@ SUITES = {
     "hec": ("HeCBench", "#4b7a1f"),
     "smp": ("CUDA samples", "#7a3e9d"),
     "llmc": ("llm.c", "#a01f3d"),
+    "own": ("a probe of L2", "#666666"),
 }
 
 
